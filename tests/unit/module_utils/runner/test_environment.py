@@ -15,14 +15,16 @@ from ansible_collections.muster.train.tests.support.jobs import make_job
 
 
 def test_modules_of_the_code_are_imported_wherever_the_ranks_start(tmp_path: Path) -> None:
-    def python_path(cwd: str, **inherited: str) -> str | None:
+    def python_path(cwd: str, **inherited: str) -> list[str]:
         job = make_job(tmp_path, ["python3"], code_dir="/code", cwd=cwd)
-        return environment_of(job, {"environment": inherited}).get("PYTHONPATH")
+        site, *path = environment_of(job, {"environment": inherited})["PYTHONPATH"].split(":")
+        assert site == f"{job.run_dir}/site.zip"
+        return path
 
-    assert python_path("/code") is None
-    assert python_path("/code", PYTHONPATH="/lib") == "/lib"
-    assert python_path("/run") == "/code"
-    assert python_path("/run", PYTHONPATH="/lib") == "/code:/lib"
+    assert python_path("/code") == []
+    assert python_path("/code", PYTHONPATH="/lib") == ["/lib"]
+    assert python_path("/run") == ["/code"]
+    assert python_path("/run", PYTHONPATH="/lib") == ["/code", "/lib"]
 
 
 def test_a_default_fills_only_a_gap(tmp_path: Path) -> None:
