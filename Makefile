@@ -84,7 +84,7 @@ cluster-down: dev ## remove the hosts of make cluster
 faults: dev ## inject every fault into gangs of runners and measure; takes half an hour
 	python tests/faults/suite.py --json .cache/faults.json
 
-workloads: dev .cache/workloads/.installed ## launch programs of Lightning, Hugging Face and DeepSpeed; takes a quarter of an hour
+workloads: dev .cache/workloads/.installed ## launch programs of Lightning, Hugging Face, DeepSpeed and trackers; takes half an hour
 	pytest tests/workloads/suite.py --durations=0
 
 .cache/workloads/.installed: requirements-workloads.txt

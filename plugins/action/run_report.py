@@ -172,7 +172,9 @@ def _print_status(
     after = report.places(runs, _shown_path(request, run_id)) if what == "result" else []
     if run_id:
         left = any(run.left for run in runs)
-        after += hints(run_id, call, ("follow", "stop", "logs") if verdict.active else ("stop", "logs")[not left :])
+        after += hints(
+            run_id, call, ("follow", "stop", "logs", "stacks") if verdict.active else ("stop", "logs")[not left :]
+        )
     show(aligned(after))
 
 

@@ -47,7 +47,7 @@ COLLECTION = Path(__file__).resolve().parents[2]
 # The verbs that show or save the ranks' environment, and the variables of a node that it comes from.
 SAVING = ("launch", "detect", "preflight")
 # The verbs that record. Launch and collect are of no use where nothing can be written; follow only warns.
-RECORDING = ("launch", "follow", "collect")
+RECORDING = ("launch", "follow", "collect", "stacks")
 POLICY = ("launch_experiments_dir", "launch_defaults")
 PORT_RANGE = "launch_port_range"
 SAVED_OF_NODE = ("launch_env", "launch_node_env")

@@ -29,7 +29,21 @@ options:
     description: The verb whose parameters to check.
     type: str
     required: true
-    choices: [launch, status, logs, follow, stop, collect, list, detect, discover, setup, teardown, preflight]
+    choices:
+      - launch
+      - status
+      - logs
+      - shell
+      - stacks
+      - follow
+      - stop
+      - collect
+      - list
+      - detect
+      - discover
+      - setup
+      - teardown
+      - preflight
   defaults:
     description:
       - The cluster's defaults for launch parameters.

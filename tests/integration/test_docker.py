@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.muster.train.tests.support import engine
-from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, WORKLOADS, Cluster
 from ansible_collections.muster.train.tests.support.jobs import wait_for
+from ansible_collections.muster.train.tests.support.terminal import command_on_terminal
 
 WHY_NOT = engine.missing()
 pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
@@ -57,6 +59,33 @@ def test_a_run_has_its_own_container_and_its_verdict_is_collected(
     # The container's root wrote it all, and the directory's owner has it.
     owners = {path.lstat().st_uid for path in boxed.run_dir("node0").rglob("*")}
     assert owners == {(tmp_path / "work" / "node0").stat().st_uid}
+
+
+def test_stacks_are_taken_inside_the_container(boxed: Cluster, tmp_path: Path) -> None:
+    assert boxed.launch(script_args="--seconds 600").rc == 0
+    wait_for(lambda: bool(boxed.metrics("node0")), "the rank says something")
+    shown = boxed.verb("stacks")
+    assert shown.rc == 0, shown.out
+    assert "main (sleeper.py:" in shown.out
+    text = next((boxed.experiments / RUN_ID / "stacks").rglob("rank_00.txt")).read_text()
+    assert "by faulthandler" in text
+    (container,) = engine.containers(tmp_path)
+    assert container["State"]["Running"]
+
+
+def test_a_shell_in_the_container(boxed: Cluster) -> None:
+    assert boxed.launch(script_args="--seconds 600").rc == 0
+    shown = boxed.verb("shell", rank=0)
+    assert f"rank 0 of {RUN_ID} (running) is in the container {NAME} on node0, in {WORKLOADS}" in shown.out
+    line = next(line.strip() for line in shown.out.splitlines() if line.startswith("  docker exec "))
+    keys = [b"pwd; echo inside=$(ls -d /.dockerenv); exit\n"]
+
+    def press(screen: str) -> bytes:
+        return keys.pop() if keys and re.search(r"[$#] ?\Z", screen) else b""
+
+    entered = command_on_terminal(["/bin/sh", "-c", line], boxed.environment(TERM="dumb"), press)
+    assert "inside=/.dockerenv" in entered.out, entered.out
+    assert str(WORKLOADS) in entered.out.splitlines()
 
 
 def test_a_relaunch_replaces_the_ended_container(boxed: Cluster, tmp_path: Path) -> None:

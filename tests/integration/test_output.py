@@ -116,14 +116,19 @@ def test_the_verbs_on_a_run_that_has_ended(ended: tuple[Cluster, Answer, Answer]
     logs = ask(cluster, "logs", run_id=RUN_ID, rank=1, lines=1)
     (line,) = logs.document["lines"]
     assert (line["node"], line["rank"], line["text"]) == ("node1", 1, "rank 1 ends")
+    shell = ask(cluster, "shell", run_id=RUN_ID, rank=1)
+    assert (shell.rc, shell.document["node"]) == (0, "node1")
+    stacks = ask(cluster, "stacks", run_id=RUN_ID)
+    assert (stacks.rc, stacks.document["run_id"], stacks.document["ranks"]) == (2, RUN_ID, [])
+    assert stacks.messages[-1].startswith(f"{RUN_ID} succeeded: only living processes have stacks; ")
     listed = ask(cluster, "list").document["experiments"]
     assert {(entry["run_id"], entry["verdict"]) for entry in listed} == {(RUN_ID, "succeeded"), (FAILED, "failed")}
 
 
 def test_a_run_that_does_not_exist(ended: tuple[Cluster, Answer, Answer]) -> None:
     cluster, _succeeded, _failed = ended
-    for verb in ("status", "logs", "follow", "stop", "collect"):
-        answer = ask(cluster, verb, run_id=STRANGER)
+    for verb in ("status", "logs", "stacks", "shell", "follow", "stop", "collect"):
+        answer = ask(cluster, verb, run_id=STRANGER, **({"rank": 0} if verb == "shell" else {}))
         assert answer.rc == 2
         (message,) = answer.messages
         assert STRANGER in message
@@ -215,8 +220,8 @@ def check_unreachable(cluster: Cluster) -> None:
     preflight = ask(cluster, "preflight")
     assert preflight.document["nodes"]["node1"]["answered"] is False
     assert "node1" in {error["node"] for error in preflight.document["errors"]}
-    for verb in ("status", "logs", "stop", "collect", "teardown", "detect"):
-        answer = ask(cluster, verb)
+    for verb in ("status", "logs", "stacks", "shell", "stop", "collect", "teardown", "detect"):
+        answer = ask(cluster, verb, **({"node": "node1"} if verb == "shell" else {}))
         assert any("Connection refused" in message for message in answer.messages), answer.document
 
 

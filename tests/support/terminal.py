@@ -32,12 +32,16 @@ def wait_for_end(pid: int) -> int:
 
 def on_terminal(cluster: Cluster, press: Callable[[str], bytes], *arguments: str) -> Played:
     """Run a playbook on a terminal of its own, pressing keys as `press` says when it has read what was printed."""
-    argv = cluster.command(*arguments)
+    return command_on_terminal(cluster.command(*arguments), cluster.environment(TERM="xterm"), press)
+
+
+def command_on_terminal(argv: list[str], environment: dict[str, str], press: Callable[[str], bytes]) -> Played:
+    """Run a command on a terminal of its own."""
     pid, terminal = pty.fork()
     if pid == 0:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup the tests ignore it, and Ansible would, too
         os.chdir(ROOT)
-        os.execve(argv[0], argv, cluster.environment(TERM="xterm"))
+        os.execve(argv[0], argv, environment)
     screen = b""
     deadline = time.monotonic() + LIMIT_S
     try:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -15,7 +16,10 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.muster.train.plugins.module_utils._records.run import Progress
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.metrics.pattern import MetricsPattern
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import (
+    DEFAULT,
     FABRIC,
     LAUNCH_DEFAULTS,
     LAUNCH_ENV,
@@ -24,6 +28,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.origin impo
 )
 from ansible_collections.muster.train.plugins.plugin_utils._nccl import gid
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import Library, resolve
+from ansible_collections.muster.train.plugins.plugin_utils._plan import trackers
 from ansible_collections.muster.train.plugins.plugin_utils._plan.launchers.registry import LAUNCHERS
 from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import Parameter
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
@@ -224,8 +229,9 @@ def test_the_table_of_packages_is_the_requirements() -> None:
 def test_origins_are_spelled_as_the_plan_spells_them() -> None:
     origins = " ".join(cells[0] for cells in rows(ROOT / "docs" / "environment.md", "layer").values())
     assert set(re.findall(r"`([^`]+)`", origins)) == {
-        *map(str, (MUSTER, FABRIC, LAUNCH_ENV, LAUNCH_NODE_ENV, LAUNCH_DEFAULTS)), "-e NAME", "environment NAME",
-    }  # fmt: skip
+        *map(str, (DEFAULT, MUSTER, FABRIC, LAUNCH_ENV, LAUNCH_NODE_ENV, LAUNCH_DEFAULTS)),
+        *("-e NAME", "environment NAME"),
+    }
 
 
 def test_variables_documented_as_not_set_are_not_set() -> None:
@@ -254,6 +260,21 @@ def test_every_variable_that_is_set_is_in_the_table_with_its_rule() -> None:
     named = set(re.findall(r'decided\(\s*"([A-Z_]+)"', sources)) | {gid.INDEX, gid.FAMILY, gid.RANGE}
     assert len(named) >= 6
     assert named <= set(rules)
+
+
+def test_the_variables_of_trackers_are_the_plans() -> None:
+    table = rows(ROOT / "docs" / "trackers.md", "variable")
+    values = {item.name: item.value for item in trackers.variables("{run_id}", "{output_dir}")}
+    assert {name: table[name][0].strip("`") for name in values} == values
+    assert set(values) <= set(re.findall(r"[A-Z_]{5,}", read(ROOT / "docs" / "environment.md")))
+
+
+def test_the_documented_pattern_matches_the_documented_line() -> None:
+    text = read(ROOT / "docs" / "first-workload.md")
+    (parameter,) = re.findall(r"-e '({\"metrics_pattern\": .*})'", text)
+    (line,) = re.findall(r"`(update [^`]+ nll [^`]+)`", text)
+    progress = MetricsPattern(json.loads(parameter)["metrics_pattern"]).parse(line)
+    assert progress == Progress(step=3, total_steps=250, loss=0.412345)
 
 
 @each_page

@@ -1,14 +1,18 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs of libraries that know nothing of Muster: two nodes with two ranks each, launched twice from a checkout.
+"""Programs of libraries that know nothing of Muster: two nodes with two ranks each, launched from a checkout.
 
 `make workloads` runs this file; its libraries are in an environment of their own (requirements-workloads.txt).
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
+import re
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,7 +40,22 @@ TORCHRUN: dict[str, dict[str, Any]] = {
         "config_option": "--deepspeed_config",
         "script_args": ["--checkpoints", "{output_dir}"],
         "env": {"DS_ACCELERATOR": "cpu"},
+        # DeepSpeed prints steps and a speed, the program a loss.
+        "metrics_pattern": r"mse (?P<loss>\S+)",
     },
+}
+NUMBER = r"([-+.\de]+)"
+TQDM = r"4/4 \[[^]]*?([.\d]+)(it/s|s/it)"
+# What run.yml says at the end, and by which patterns the log has the losses and the speed as the library prints them.
+PROGRESS: dict[str, tuple[dict[str, int], str, tuple[str, str] | None]] = {
+    "lightning-trainer": ({"step": 4}, f"rank 0 of 4, step 4, last loss {NUMBER}", None),
+    "transformers-trainer": ({"step": 4, "total_steps": 4}, f"'loss': '?{NUMBER}", ("steps_per_s", TQDM)),
+    "trl-sft": ({"step": 4, "total_steps": 4}, f"'loss': '?{NUMBER}", ("steps_per_s", TQDM)),
+    "deepspeed-zero-1": (
+        {"step": 5},
+        rf"rank0 \| batch \d+ mse {NUMBER}",
+        ("samples_per_s", f"RunningAvgSamplesPerSec={NUMBER}"),
+    ),
 }
 LINE = "rank {rank} of 4, step "
 
@@ -60,29 +79,47 @@ def checkout(tmp_path: Path) -> Iterator[Cluster]:
     cluster.destroy()
 
 
+def check_progress(record: dict[str, Any], text: str, program: str) -> None:
+    """Compare run.yml with the lines of rank 0 and of the launcher."""
+    counted, loss, speed = PROGRESS[program]
+    losses = [float(match) for match in re.findall(loss, text)]
+    assert record["loss"]["last"] == pytest.approx(losses[-1], rel=1e-4)
+    progress = record["progress"]
+    assert {name: progress.get(name) for name in counted} == counted
+    if speed is not None:
+        name, pattern = speed
+        last = re.findall(pattern, text)[-1]
+        printed = float(last) if isinstance(last, str) else 1 / float(last[0]) if last[1] == "s/it" else float(last[0])
+        assert progress[name] == pytest.approx(printed, rel=1e-2)
+
+
 def launch_twice(cluster: Cluster, **parameters: Any) -> list[str]:
     """Launch two runs, one after the other; return the text of all logs of each."""
-    texts = []
-    for number in (1, 2):
-        run_id = f"{RUN_ID}_{number}"
-        played = cluster.launch(**{"follow": True, **parameters}, run_id=run_id)
-        assert played.rc == 0, played.out
-        assert f"{run_id}  succeeded" in played.out
-        assert "succeeded, but" not in played.out
-        home = cluster.experiments / run_id
-        texts.append(
-            "\n".join(path.read_text() for path in sorted(home.glob("*/*.log")) + sorted(home.glob("logs/*.txt")))
-        )
-    return texts
+    return [launch(cluster, f"{RUN_ID}_{number}", **parameters) for number in (1, 2)]
+
+
+def launch(cluster: Cluster, run_id: str = RUN_ID, **parameters: Any) -> str:
+    """Launch a run; return the text of all its logs."""
+    played = cluster.launch(**{"follow": True, **parameters}, run_id=run_id)
+    assert played.rc == 0, played.out
+    assert f"{run_id}  succeeded" in played.out
+    assert "succeeded, but" not in played.out
+    home = cluster.experiments / run_id
+    return "\n".join(path.read_text() for path in sorted(home.glob("*/*.log")) + sorted(home.glob("logs/*.txt")))
 
 
 @pytest.mark.parametrize("program", TORCHRUN)
 def test_a_program_trains_under_torchrun(program: str, checkout: Cluster) -> None:
-    for text in launch_twice(checkout, **TORCHRUN[program]):
+    for number, text in enumerate(launch_twice(checkout, **TORCHRUN[program]), start=1):
         for rank in range(4):
             assert LINE.format(rank=rank) in text
         if program == "deepspeed-zero-1":
             assert "ZeRO stage 1" in text
+        record = checkout.record(f"{RUN_ID}_{number}")
+        if program in PROGRESS:
+            check_progress(record, text, program)
+        else:
+            assert record["progress"] is None and record["loss"] is None
 
 
 @pytest.mark.parametrize(
@@ -128,3 +165,105 @@ def test_accelerate_launch_starts_its_ranks_itself(checkout: Cluster) -> None:
     for text in launch_twice(checkout, **program, script_args=arguments):
         for rank in range(4):
             assert LINE.format(rank=rank) in text
+
+
+def change(checkout: Cluster, script: str, *replacements: tuple[str, str]) -> None:
+    """Replace text of a script, which has to have it, in the checkout."""
+    path = checkout.home / "code" / script
+    text = path.read_text()
+    for old, new in replacements:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+
+
+TRANSFORMERS = ("hf_trainer.py", "transformers_callback", " = Trainer(", "")
+LIGHTNING = ("lightning_trainer.py", "lightning_callback", " = lightning.Trainer(", "accumulate_grad_batches=2, ")
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments", "loss", "steps"),
+    [
+        (TRANSFORMERS, [*HUGGING_FACE, "--disable_tqdm", "true"], f"'loss': '?{NUMBER}", 4),
+        (LIGHTNING, SIZE, f"rank 0 of .* last loss {NUMBER}", 2),
+    ],
+    ids=["transformers", "lightning"],
+)
+def test_the_callbacks_of_the_examples_report_progress(
+    program: tuple[str, str, str, str], arguments: list[str], loss: str, steps: int, checkout: Cluster
+) -> None:
+    script, callback, trainer, options = program
+    shutil.copy(ROOT / "examples" / "callbacks" / f"{callback}.py", checkout.home / "code")
+    importing = f"import annotations\n\nfrom {callback} import MusterMetrics"
+    called = f"{trainer}{options}callbacks=[MusterMetrics()], "
+    change(checkout, script, ("import annotations", importing), (trainer, called))
+    losses = [float(match) for match in re.findall(loss, launch(checkout, script=script, script_args=arguments))]
+    record = checkout.record()
+    assert record["progress"] == {"step": steps, "total_steps": steps}
+    assert record["loss"]["last"] == pytest.approx(losses[-1], rel=1e-3)
+    for rank in range(4):
+        lines = (checkout.experiments / RUN_ID / "outputs" / f"rank_{rank:02d}_metrics.jsonl").read_text().splitlines()
+        assert [json.loads(line)["step"] for line in lines] == list(range(1, steps + 1))
+
+
+def test_the_documented_pattern_reads_what_a_lightning_module_prints(checkout: Cluster) -> None:
+    page = (ROOT / "docs" / "first-workload.md").read_text()
+    (parameter,) = re.findall(r"-e '({\"metrics_pattern\": .*})'", page)
+    (statement,) = re.findall(r"^ *(self\.print\(.*\))$", page, re.MULTILINE)
+    change(
+        checkout,
+        "lightning_trainer.py",
+        ("        return loss\n", f"        {statement}\n        return loss\n"),
+        ("max_epochs=1,", "max_epochs=1, logger=False,"),
+    )
+    text = launch(checkout, script="lightning_trainer.py", script_args=SIZE, **json.loads(parameter))
+    losses = [float(match) for match in re.findall(rf"rank0 \| update \d/4 nll {NUMBER}", text)]
+    record = checkout.record()
+    assert len(losses) == 4
+    assert record["loss"] == {"first": pytest.approx(losses[0], rel=1e-5), "last": pytest.approx(losses[-1], rel=1e-5)}
+    assert {name: record["progress"].get(name) for name in ("step", "total_steps")} == {"step": 4, "total_steps": 4}
+    assert record["progress"]["steps_per_s"] > 0
+
+
+def test_trackers_get_the_run_id_and_their_files_are_collected(checkout: Cluster) -> None:
+    (program,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "trackers.md").read_text(), re.M | re.S)
+    (checkout.home / "code" / "train.py").write_text(program)
+    checkout.policy["launch_cwd"] = "run"
+    checkout.write()
+    text = launch(checkout, script="train.py", env={"WANDB_MODE": "offline"})
+    assert f"W&B: {RUN_ID}, group {RUN_ID}; MLflow: {RUN_ID}" in text
+    outputs = checkout.experiments / RUN_ID / "outputs"
+    for pattern in (
+        "wandb/offline-run-*/run-*.wandb",
+        "mlruns/*/*/artifacts/layer.txt",
+        "runs/*/events.out.tfevents.*",
+    ):
+        assert len(list(outputs.glob(pattern))) == 1
+    with contextlib.closing(sqlite3.connect(outputs / "mlflow.db")) as database:
+        assert database.execute("SELECT name FROM runs").fetchall() == [(RUN_ID,)]
+        tags = dict(database.execute("SELECT key, value FROM tags").fetchall())
+        ((loss,),) = database.execute("SELECT value FROM metrics WHERE step = 20").fetchall()
+    assert tags["muster.run_id"] == RUN_ID
+    record = checkout.record()
+    assert record["progress"]["step"] == 20
+    assert record["loss"]["last"] == pytest.approx(loss, rel=1e-4)
+
+
+def test_ranks_that_all_begin_a_run_of_wandb_are_one_group(checkout: Cluster) -> None:
+    program = """
+import torch.distributed as dist
+import wandb
+
+dist.init_process_group("gloo")
+run = wandb.init(project="group")
+print("W&B:", run.id, run.group, run.name, flush=True)
+run.finish()
+dist.destroy_process_group()
+"""
+    (checkout.home / "code" / "train.py").write_text(program)
+    text = launch(checkout, script="train.py", env={"WANDB_MODE": "offline", "WANDB_NAME": "mine"})
+    ids = re.findall(rf"W&B: (\w+) {RUN_ID} mine$", text, re.MULTILINE)
+    assert len(set(ids)) == 4
+    outputs = checkout.experiments / RUN_ID / "outputs"
+    assert {path.stem for path in outputs.rglob("run-*.wandb")} == {f"run-{name}" for name in ids}
+    assert not (checkout.home / "code" / "wandb").exists()

@@ -58,6 +58,11 @@ class Variable:
     rule: str = ""
     layer: str = ""
 
+    @property
+    def fills_gap(self) -> bool:
+        """Whether it is set only where nothing else is: what the ranks inherit and the secrets win over it, too."""
+        return self.layer == "default"
+
 
 @frozen
 class JobContainer:

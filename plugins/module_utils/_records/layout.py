@@ -14,6 +14,9 @@ UNSAFE = re.compile(r"^\.|[^A-Za-z0-9_.-]")
 STATE = "state.json"
 HEARTBEAT = "heartbeat.json"
 NODES = "nodes.json"
+# In it too: what the Python processes of the run import at their start. An archive, as they would write bytecode into a
+# directory, which in a container is another user's.
+SITE = "site.zip"
 # Of the 255 bytes that file systems allow.
 LONGEST = 200
 

@@ -89,9 +89,10 @@ def _lay_out(job: Job, runner: bytes, plan: dict[str, Any] | None, private: dict
 def _write_files(place: str, job: Job, runner: bytes, plan: dict[str, Any] | None, private: dict[str, Any]) -> None:
     archive = os.path.join(place, "runner.pyz")
     files.write_atomic(archive, runner)
-    # The training interpreter runs it, so it has to be a separate file. Importing zipfile would take 12 ms.
-    launcher = zipimport.zipimporter(archive).get_data("muster/runner/attempt/torchrun.py")
-    files.write_atomic(os.path.join(place, "torchrun.py"), launcher)
+    # The training interpreter runs these, so they have to be separate files. Importing zipfile would take 12 ms.
+    sources = zipimport.zipimporter(archive)
+    files.write_atomic(os.path.join(place, "torchrun.py"), sources.get_data("muster/runner/attempt/torchrun.py"))
+    files.write_atomic(os.path.join(place, layout.SITE), sources.get_data(layout.SITE))
     if plan is not None:
         # The same text as the controller's, so that it does not have to be collected.
         text = json.dumps(plan, indent=2) + "\n"

@@ -10,6 +10,7 @@ import pwd
 from typing import Any
 
 from .._records.job import Job
+from .._records.layout import SITE
 from .inherited import base_environment
 
 
@@ -26,9 +27,14 @@ def environment_of(job: Job, private: dict[str, Any]) -> dict[str, str]:
     for variable in ("USER", "LOGNAME"):
         environment.setdefault(variable, name)
     environment.update(private.get("secrets") or {})
-    environment.update({item.name: item.value for item in job.environment})
-    if job.cwd != job.code_dir:
-        # `python -m` looks for modules in the directory in which it starts.
-        path = environment.get("PYTHONPATH")
-        environment["PYTHONPATH"] = os.pathsep.join([job.code_dir, *([path] if path else [])])
+    for item in job.environment:
+        if not item.fills_gap:
+            environment[item.name] = item.value
+        else:
+            environment.setdefault(item.name, item.value)
+    # `python -m` looks for modules in the directory in which it starts.
+    code = [job.code_dir] if job.cwd != job.code_dir else []
+    path = environment.get("PYTHONPATH")
+    site = os.path.join(job.run_dir, SITE)
+    environment["PYTHONPATH"] = os.pathsep.join([site, *code, *([path] if path else [])])
     return environment

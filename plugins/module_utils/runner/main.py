@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
+import sys
 from collections.abc import Mapping
 
 from .._records.job import Job
@@ -17,6 +19,7 @@ from .claim import Refused
 from .claim import take as take_claim
 from .notice import send_end
 from .requests import StopRequests
+from .stacks.take import take_stacks
 from .supervisor import Supervisor
 from .unit import unit_path
 from .upkeep import Upkeep
@@ -28,9 +31,12 @@ UNIT_END = ("SERVICE_RESULT", "EXIT_CODE", "EXIT_STATUS")  # systemd.exec(5), Ex
 def main(argv: list[str]) -> int:
     """Run the job that the launch with this nonce prepared: ``runner.pyz RUN_DIR NONCE``. Return the exit code.
 
-    With ``ended`` as the third argument it is the ExecStopPost of the runner's unit.
+    With ``ended`` as the third argument it is the ExecStopPost of the runner's unit; ``stacks [RANK]`` prints where the
+    ranks of the living run are, as JSON: inside its container, where alone they can be asked.
     """
     run_dir, nonce = argv[:2]
+    if argv[2:3] == ["stacks"]:
+        return print_stacks(run_dir, int(argv[3]) if argv[3:] else None)
     os.umask(0o077)
     if argv[2:] == ["ended"]:
         return note_unit_end(run_dir, nonce, os.environ)
@@ -61,6 +67,13 @@ def main(argv: list[str]) -> int:
         return Supervisor(job, run_dir, private, requests, Upkeep(job, run_dir, locks)).run()
     finally:  # also of a run whose runner failed
         send_end(job, files.read_json(os.path.join(run_dir, STATE)), private.get("secrets") or {})
+
+
+def print_stacks(run_dir: str, rank: int | None) -> int:
+    """Print the stacks of the ranks, or of one, to the standard output."""
+    stacks = take_stacks(os.path.basename(run_dir), run_dir, sys.executable, rank)
+    json.dump([process.to_dict() for process in stacks], sys.stdout)
+    return 0
 
 
 def note_unit_end(run_dir: str, nonce: str, environment: Mapping[str, str]) -> int:

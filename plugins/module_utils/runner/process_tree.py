@@ -159,12 +159,32 @@ def nonce_of(process: Process) -> str | None:
 
 def open_files(process: Process) -> list[str]:
     """Return the paths of its open files; empty where they may not be read; what was removed ends with ` (deleted)`."""
-    folder, paths = f"{PROC}/{process.pid}/fd", []
+    return [path for _link, path in open_links(process)]
+
+
+def open_links(process: Process) -> list[tuple[str, str]]:
+    """Return the same with the links by which they can be opened, first."""
+    folder, links = f"{PROC}/{process.pid}/fd", []
     with contextlib.suppress(OSError):  # gone, or another user's
         for name in os.listdir(folder):
             with contextlib.suppress(OSError):  # closed meanwhile
-                paths.append(os.readlink(f"{folder}/{name}"))
-    return paths
+                links.append((f"{folder}/{name}", os.readlink(f"{folder}/{name}")))
+    return links
+
+
+def catches(pid: int, number: int) -> bool:
+    """Return whether a process has a handler for a signal (proc_pid_status(5), SigCgt)."""
+    for line in _read(f"{PROC}/{pid}/status").splitlines():
+        name, _colon, mask = line.partition(b":")
+        if name == b"SigCgt":
+            return bool(int(mask, 16) >> (number - 1) & 1)
+    return False
+
+
+def kernel_function(pid: int) -> str | None:
+    """Return the function of the kernel in which a process waits, None where it does not or may not be read."""
+    name = _read(f"{PROC}/{pid}/wchan").decode("ascii", "replace").strip("\0\n")
+    return name if name not in ("", "0") else None
 
 
 def removed_files(process: Process) -> set[str]:
@@ -188,7 +208,7 @@ def _pidfd_open(pid: int) -> int | None:
         return None
 
 
-def send(process: Process, number: signal.Signals) -> bool:
+def send(process: Process, number: int) -> bool:
     """Signal exactly this process; False if it is gone or its pid has been reused."""
     try:
         handle = _pidfd_open(process.pid)

@@ -18,14 +18,14 @@ from collections.abc import Callable, Iterator
 
 from .._records import layout
 from .._records.job import Job
-from .._records.layout import HEARTBEAT, NODES
+from .._records.layout import HEARTBEAT, NODES, SITE
 from . import files
 from .locks import Lock
 
 # Sites remove what is older than a day at the earliest.
 FRESH_S = 3600.0
 # What the runner does not write itself, and a run needs to be known, stopped and started again.
-KEPT = ("job.json", "plan.json", "runner.pyz", "torchrun.py")
+KEPT = ("job.json", "plan.json", "runner.pyz", "torchrun.py", SITE)
 FOLDERS = ("errors", "logs", "outputs")
 
 

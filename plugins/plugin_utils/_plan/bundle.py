@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
+from ansible_collections.muster.train.plugins.module_utils._records.layout import SITE
 from ansible_collections.muster.train.plugins.module_utils._records.oldest_python import EXPECTED_PYTHON, OLDEST_PYTHON
 
 _SOURCES = Path(__file__).resolve().parents[2] / "module_utils"
 # What the runner needs of the nodes' side besides its own package.
-_RECORDS = ("cause", "document", "frozen", "gang", "job", "known", "layout", "likeness", "notice", "run")
+_RECORDS = ("cause", "document", "frozen", "gang", "job", "known", "layout", "likeness", "notice", "run", "stacks")
 _BESIDE = (
     *(f"_records/{name}.py" for name in ("__init__", *_RECORDS)),
     *(f"_text/{name}.py" for name in ("__init__", "order", "stamps")),
@@ -33,6 +35,7 @@ from muster.runner.main import main
 
 raise SystemExit(main(sys.argv[1:]))
 """.encode()
+_CUSTOMIZE = _SOURCES / "runner" / "stacks" / "sitecustomize.py"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -41,6 +44,11 @@ def runner_zipapp() -> bytes:
     files = {"__main__.py": _MAIN, "muster/__init__.py": b""}
     sources = [*map(_SOURCES.joinpath, _BESIDE), *(_SOURCES / "runner").rglob("*.py")]
     files.update({f"muster/{path.relative_to(_SOURCES)}": path.read_bytes() for path in sources})
+    files[SITE] = _archive({_CUSTOMIZE.name: _CUSTOMIZE.read_bytes()})
+    return _archive(files)
+
+
+def _archive(files: Mapping[str, bytes]) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, data in sorted(files.items()):

@@ -28,7 +28,7 @@ from .._cluster.script import is_program_name
 from .._findings.origin import FOR_ONE_RUN, MUSTER, Layer
 from .._nccl import variable_layers
 from .._text.placeholders import expand
-from . import outputs
+from . import outputs, trackers
 from .launchers.base import Program, Start
 from .launchers.registry import LAUNCHERS
 from .runtimes.base import Part
@@ -133,7 +133,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
             nodes=[*run.nodes, *run.spares] if node_rank == 0 else [],
         ),
         argv=command.argv,
-        environment=variable_layers.merge([users, layer]),
+        environment=variable_layers.merge([trackers.variables(run_id, output_dir), users, layer]),
         starter=execution.starter.name,
         starter_reason=execution.starter.reason,
         starter_fallback=execution.starter.fallback,

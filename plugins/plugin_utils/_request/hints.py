@@ -13,7 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .carried import carried_options
 
-TITLES = {"follow": "follow again", "stop": "stop", "status": "status", "logs": "logs"}
+TITLES = {"follow": "follow again", "stop": "stop", "status": "status", "logs": "logs", "stacks": "stacks"}
 
 
 def options_of(argv: Sequence[str], variables: Sequence[str] = (), *, inventories: bool = True) -> list[str]:

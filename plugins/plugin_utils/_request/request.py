@@ -111,6 +111,7 @@ def make_request(
     lines += nodes_errors(inventory, verb)
     lines += _launch_errors(settings, inventory) if launch else _node_errors(settings, inventory)
     lines += _discover_errors(settings) if verb == "discover" else []
+    lines += _shell_errors(settings) if verb == "shell" else []
     if lines:
         raise InvalidRequest(lines)
     values = {name: setting["value"] for name, setting in settings.items()}
@@ -213,6 +214,17 @@ def _node_errors(settings: Mapping[str, Setting], inventory: Inventory) -> list[
     if node is None or node["value"] in (None, *names):
         return []
     return [f"node: expected one of {', '.join(names)}, saw {display(node['value'])} ({node['origin']})"]
+
+
+def _shell_errors(settings: Mapping[str, Setting]) -> list[str]:
+    """Return what is wrong between parameters; those that could not be read are not in `settings`."""
+    ways = ("rank", "node")
+    if not all(name in settings for name in ways):
+        return []
+    given = [name for name in ways if settings[name]["value"] is not None]
+    if len(given) == 1:
+        return []
+    return [f"rank: expected a rank or a node, saw {' and '.join(given) or 'neither'}; give -e rank=N or -e node=NAME"]
 
 
 def _discover_errors(settings: Mapping[str, Setting]) -> list[str]:

@@ -15,6 +15,8 @@ RUN_ID_PARAMETER = Parameter("run_id", "run_id", per_run=True)  # not given: the
 MODE = Parameter("mode", "choice", default="auto", choices=("auto", "rdma", "tcp"))
 PAGE = Parameter("page", "file")
 ALL = Parameter("all", "bool", default=False)  # a row for each node, however many are alike
+NODE = Parameter("node", "node")
+RANK = Parameter("rank", "int", maximum=1_000_000)
 OUTPUT = Parameter("output", "choice", default="table", choices=("table", "json"), per_run=True)
 # A line for each change, and the document as the last one.
 LIVE_OUTPUT = Parameter("output", "choice", default="table", choices=("table", "json", "jsonl"), per_run=True)
@@ -60,11 +62,13 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         RUN_ID_PARAMETER,
         OUTPUT,
         Parameter("lines", "int", default=50, minimum=1, maximum=100_000),
-        Parameter("node", "node"),
-        Parameter("rank", "int", maximum=1_000_000),
+        NODE,
+        RANK,
         Parameter("grep", "regex"),
         Parameter("follow", "bool", default=False),
     ),
+    "shell": (RUN_ID_PARAMETER, RANK, NODE, OUTPUT),
+    "stacks": (RUN_ID_PARAMETER, RANK, OUTPUT),
     "follow": (RUN_ID_PARAMETER, LAST_LINES, ALL, LIVE_OUTPUT),
     "stop": (RUN_ID_PARAMETER, ALL, OUTPUT),
     "collect": (RUN_ID_PARAMETER, ALL, OUTPUT),

@@ -37,6 +37,8 @@ KEYS: dict[str, dict[str, Any]] = {
     "launch": {**OF_RUN, "plan": None},
     **dict.fromkeys(("status", "follow", "stop", "collect"), OF_RUN),
     "logs": {"run_id": None, "lines": []},
+    "shell": dict.fromkeys(("run_id", "node", "rank", "container", "directory", "argv", "line")),
+    "stacks": {"run_id": None, "directory": None, "groups": [], "ranks": []},
     "list": {"folder": None, "experiments": []},
     "detect": {
         "page": None,

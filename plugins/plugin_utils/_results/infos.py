@@ -17,6 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.hidden impor
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness, read_likeness
 from ansible_collections.muster.train.plugins.module_utils._records.remaining import RemainingFiles
 from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun, RunRecord
+from ansible_collections.muster.train.plugins.module_utils._records.stacks import RankStacks
 
 from .._cluster.node import Silent, module_reason_key, text_of
 from .._findings.errors import task_message
@@ -31,7 +32,7 @@ RESULT_OPTIONS: dict[str, dict[str, Any]] = {
     "register": {"type": "str", "default": "launch__info"},
 }
 # The verbs that ask the head, then only the nodes that it cannot describe; and the variable with what was chosen so.
-BY_HEAD = ("status", "stop")
+BY_HEAD = ("status", "stop", "shell")
 CHOICE = "launch__by_head"
 
 
@@ -49,6 +50,7 @@ class Info:
     remaining: RemainingFiles | None = None  # of a node whose files were collected
     nodes: list[NodeStatus] = field(default_factory=list)  # what the head knows of all
     silent: Silent | None = None  # of a node that was not reached
+    stacks: list[RankStacks] = field(default_factory=list)
 
 
 def answers(variables: Mapping[str, Any], args: Mapping[str, Any]) -> list[Info]:
@@ -133,6 +135,7 @@ def _read(node: str, result: Any) -> Info:
             changed=bool(result.get("changed")),
             remaining=RemainingFiles.optional(result.get("remaining")),
             nodes=read_nodes(result.get("nodes")),
+            stacks=RankStacks.several(result.get("stacks")),
         )
     why = result.get("why") or task_message(result, "no reason given")
     limit = result.get("timedout")

@@ -27,6 +27,7 @@ STAGES = {
     **dict.fromkeys((f"{PREFIX}node_facts", f"{PREFIX}run_facts"), Stage("gathered {}")),
     f"{PREFIX}run": Stage("started {}", reported=True),
     f"{PREFIX}run_info": Stage("read the run on {}"),
+    f"{PREFIX}run_stacks": Stage("took the stacks on {}"),
     f"{PREFIX}run_stop": Stage("asked {} to stop"),
     f"{PREFIX}run_collect": Stage("collected the run from {}"),
     f"{PREFIX}run_prune": Stage("cleaned up {}"),

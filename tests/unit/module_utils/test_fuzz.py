@@ -81,6 +81,7 @@ from ansible_collections.muster.train.plugins.module_utils.runner.attempt.metric
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.metrics.lines import PrintedMetrics
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.ranks import GangNode
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.signs import Signs
+from ansible_collections.muster.train.plugins.module_utils.runner.stacks.parse import parse_faulthandler, parse_py_spy
 from ansible_collections.muster.train.tests.support.machines import MACHINES, Machine
 from ansible_collections.muster.train.tools._machine.manifest import read
 
@@ -123,7 +124,12 @@ METRICS = [
     " iteration 10/ 100 | elapsed time per iteration (ms): 0.0 | global batch size: 64 | lm loss: 1.0E+01 |\n",
     "epoch,step,train_loss,val_loss\n0,11,0.15,\n0,15,,0.2\n",
 ]
+STACKS = [
+    'Current thread 0x0f2b [x] (most recent call first):\n  File "/a.py", line 10 in f\n  File ???, line ??? in ?',
+    '[{"pid":1,"thread_name":"MainThread","os_thread_id":1,"frames":[{"name":"f","filename":"/a.py","line":10}]}]',
+]
 SAMPLES = [
+    *STACKS,
     *METRICS,
     *SITES,
     *HEALTH,
@@ -208,7 +214,7 @@ PARSERS = [
         parse_torch_version,
         parse_version_of_docker,
     ),
-    *(parse_metrics_csv, parse_printed),
+    *(parse_metrics_csv, parse_printed, parse_faulthandler, parse_py_spy),
 ]
 
 

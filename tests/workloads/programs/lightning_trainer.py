@@ -45,4 +45,5 @@ trainer = lightning.Trainer(
     enable_progress_bar=False,
 )
 trainer.fit(Regression(), data)
-print(f"rank {trainer.global_rank} of {trainer.world_size}, step {trainer.global_step}", flush=True)
+steps, loss = trainer.global_step, trainer.callback_metrics["loss"]
+print(f"rank {trainer.global_rank} of {trainer.world_size}, step {steps}, last loss {loss:.6f}", flush=True)

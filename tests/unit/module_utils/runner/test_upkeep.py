@@ -25,7 +25,7 @@ from ansible_collections.muster.train.plugins.module_utils._runs.read import rea
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner import files
 from ansible_collections.muster.train.plugins.module_utils.runner.locks import Lock, run_path, slot_path
-from ansible_collections.muster.train.plugins.module_utils.runner.upkeep import Upkeep
+from ansible_collections.muster.train.plugins.module_utils.runner.upkeep import FOLDERS, Upkeep
 from ansible_collections.muster.train.tests.support.jobs import make_job, prepare, spawn, state_of, wait_for
 from ansible_collections.muster.train.tests.unit.module_utils.runner.test_storage import SLEEP, runs, why_refused
 
@@ -152,7 +152,7 @@ def test_files_are_kept_fresh_and_directories_locked(tmp_path: Path) -> None:
         os.utime(path, (OLD, OLD))
     Upkeep(job, job.run_dir, locks).look()
     try:
-        kept = [path for path in (top, *top.rglob("*")) if path.name not in ("errors", "outputs", "logs")]
+        kept = [path for path in (top, *top.rglob("*")) if path.name not in FOLDERS]
         assert len(kept) > 8
         assert [path for path in kept if path.stat().st_mtime < time.time() - 3600] == []
         # As systemd-tmpfiles tries before it cleans a directory.

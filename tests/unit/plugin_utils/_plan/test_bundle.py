@@ -23,7 +23,7 @@ def test_the_zipapp_is_whole_and_always_the_same() -> None:
     shipped = set(zipfile.ZipFile(io.BytesIO(data)).namelist())
     expected = {f"muster/{path.relative_to(source)}" for path in (source / "runner").rglob("*.py")}
     beside = {f"muster/{name}" for name in bundle._BESIDE}
-    assert shipped == expected | beside | {"__main__.py", "muster/__init__.py"}
+    assert shipped == expected | beside | {"__main__.py", "muster/__init__.py", "site.zip"}
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.read("muster/runner/locks.py") == (source / "runner" / "locks.py").read_bytes()
 

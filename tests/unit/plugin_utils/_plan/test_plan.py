@@ -92,6 +92,7 @@ def test_two_cpu_nodes() -> None:
     assert [item["name"] for item in job["environment"]] == sorted(item["name"] for item in job["environment"])
     assert {item["name"]: (item["value"], item["origin"]) for item in job.pop("environment")} == {
         "GLOO_SOCKET_IFNAME": ("eth0", "fabric"),
+        "MLFLOW_RUN_CONTEXT": (f'{{"mlflow.runName": "{RUN_ID}", "muster.run_id": "{RUN_ID}"}}', "default"),
         "MUSTER_NODE": ("node1", "muster"),
         "MUSTER_NONCE": (NONCE, "muster"),
         "MUSTER_OUTPUT_DIR": (f"{RUN_DIR}/outputs", "muster"),
@@ -108,6 +109,9 @@ def test_two_cpu_nodes() -> None:
         "PET_RDZV_ENDPOINT": ("10.0.0.1:29656", "muster"),
         "PYTHONUNBUFFERED": ("1", "muster"),
         "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": ("55", "muster"),
+        "WANDB_DIR": (f"{RUN_DIR}/outputs", "default"),
+        "WANDB_NAME": (RUN_ID, "default"),
+        "WANDB_RUN_GROUP": (RUN_ID, "default"),
     }
     assert job == {
         "schema": 1,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
-from ansible_collections.muster.train.tests.support.plan_parts import node, nodes, policy, refusal, request
+from ansible_collections.muster.train.tests.support.plan_parts import RUN_ID, node, nodes, policy, refusal, request
 from ansible_collections.muster.train.tests.support.plans import NVIDIA, environment, plan_of, variable
 from ansible_collections.muster.train.tests.support.rdma_parts import hca
 
@@ -30,6 +30,15 @@ def test_the_run_wins_over_the_node_over_the_cluster_over_what_was_decided() -> 
         ("run", "-e env", "instead of node from node (launch_node_env), cluster from cluster (launch_env)"),
     ]
     assert variable(plan, "B", "node1") == ("cluster", "cluster (launch_env)", "")
+
+
+def test_every_layer_wins_over_what_trackers_get_by_default() -> None:
+    assert variable(plan_of(), "WANDB_NAME") == (RUN_ID, "default", "name of W&B's runs")
+    assert variable(plan_of(env={"WANDB_NAME": "{run_id} a"}), "WANDB_NAME") == (
+        f"{RUN_ID} a",
+        "cluster (launch_env)",
+        f"instead of {RUN_ID} from default",
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from ansible_collections.muster.train.tests.support.rdma_parts import hca, port
 NVIDIA = {"vendor": "nvidia", "count": 2}
 RUN_DIR = f"/home/ann/muster/.muster/nodes/node0/runs/{RUN_ID}"
 
+TAGS = f'{{"mlflow.runName": "{RUN_ID}", "muster.run_id": "{RUN_ID}"}}'
 EXPECTED = f"""\
 run {RUN_ID}
   command     ansible-playbook launch.yml -e channels=42
@@ -57,6 +58,7 @@ node 0: node0 (head), ranks 0-1
   environment
     A='two words'                             # -e env: instead of 1 from cluster (launch_env)
     GLOO_SOCKET_IFNAME=eth0                   # fabric D4: has the head's address 10.0.0.1
+    MLFLOW_RUN_CONTEXT='{TAGS}'  # default: tags of MLflow's runs: name and run ID
     MUSTER_NODE=node0                         # muster
     MUSTER_NONCE=000000000000000000000000000000ff  # muster
     MUSTER_OUTPUT_DIR={RUN_DIR}/outputs  # muster
@@ -73,6 +75,9 @@ node 0: node0 (head), ranks 0-1
     PET_RDZV_ENDPOINT=10.0.0.1:29656          # muster: where the ranks connect; a restart takes the next port
     PYTHONUNBUFFERED=1                        # muster: a log line is available as soon as a rank prints it
     TORCH_ELASTIC_SHUTDOWN_TIMEOUT=55         # muster: launch_stop_grace, less 5 s
+    WANDB_DIR={RUN_DIR}/outputs  # default: W&B writes its files where they are collected
+    WANDB_NAME={RUN_ID}  # default: name of W&B's runs
+    WANDB_RUN_GROUP={RUN_ID}  # default: W&B groups the ranks' runs
 """
 
 

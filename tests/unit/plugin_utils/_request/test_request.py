@@ -175,6 +175,7 @@ def test_a_run_id_begins_with_the_program_unless_channels_or_threads_are_given()
     ("verb", "names"),
     [
         ("status", {"run_id", "all", "output"}),
+        ("stacks", {"run_id", "output", "rank"}),
         ("logs", {"run_id", "output", "lines", "node", "rank", "grep", "follow"}),
         ("stop", {"run_id", "all", "output"}),
     ],

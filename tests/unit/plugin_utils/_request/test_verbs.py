@@ -21,6 +21,8 @@ def test_the_other_verbs() -> None:
     names = {verb: [p.name for p in table] for verb, table in verbs.VERBS.items() if verb != "launch"}
     assert names == {
         "status": ["run_id", "all", "output"],
+        "shell": ["run_id", "rank", "node", "output"],
+        "stacks": ["run_id", "rank", "output"],
         "logs": ["run_id", "output", "lines", "node", "rank", "grep", "follow"],
         "follow": ["run_id", "lines", "all", "output"],
         "stop": ["run_id", "all", "output"],

@@ -17,6 +17,8 @@ from .lightning import parse_csv
 from .tensorboard import NAME, Scalar, parse_events, progress_of
 
 CSV = "metrics.csv"
+# What TensorBoardLogger of Lightning's Trainer, which numbers steps from 0, leaves beside its event files.
+LIGHTNING_PARAMETERS = "hparams.yaml"
 # Where trainers write below the current directory, which may be a large tree of code.
 FOLDERS = ("lightning_logs", "runs", "logs", "tb_logs", "outputs")
 SKIPPED = ("checkpoints", "wandb", "mlruns", "node_modules")
@@ -78,7 +80,11 @@ class _Events:
                 continue
             self._first.setdefault(scalar.tag, scalar)
             self._last[scalar.tag] = scalar
-        return progress_of([*self._first.values(), *self._last.values()])
+        progress = progress_of([*self._first.values(), *self._last.values()])
+        if progress is None or progress.step is None:
+            return progress
+        is_lightning = os.path.exists(os.path.join(os.path.dirname(path), LIGHTNING_PARAMETERS))
+        return dataclasses.replace(progress, step=progress.step + is_lightning)
 
 
 def _read_csv(path: str) -> Progress | None:

@@ -62,7 +62,7 @@ PRINTED = [
         Progress(step=64, total_steps=64, loss=0.0609, steps_per_s=250.0),
     ),
 ]
-# As the sources of these format them: torchtitan and Megatron-LM do not run here, nanoGPT is not packaged.
+# As the sources of these format them: torchtitan (0.3.0) and Megatron-LM need a GPU, nanoGPT is not packaged.
 DOCUMENTED = [
     (
         "huggingface",
@@ -72,7 +72,7 @@ DOCUMENTED = [
     ),
     (
         "torchtitan",
-        "[rank0]:[titan] 2026-11-25 00:00:00,000 - root - INFO - \x1b[31mstep: 10  \x1b[32mloss:  8.1234  "
+        "[rank0]:[titan] 2026-11-25 00:00:00,000 - root - INFO - \x1b[31mstep: 10  \x1b[32mloss:  8.12340  "
         "\x1b[38;2;180;60;0mgrad_norm:  1.2000  \x1b[36mmemory:  0.50GiB(1.20%)  \x1b[34mtps: 1,234  "
         "\x1b[36mtflops: 0.10  \x1b[35mmfu: 0.10%\x1b[39m",
         Progress(step=10, loss=8.1234, tokens_per_s=1234.0),

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import random
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,8 @@ from ansible_collections.muster.train.plugins.module_utils.runner.attempt.metric
     parse_events,
     progress_of,
 )
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.metrics.written import Written
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.progress import NO_STAMPS
 
 # Five steps of train/loss (3 / step), train/tokens_per_second (1000 * step) and val/loss (9).
 TORCH = base64.b64decode(  # torch.utils.tensorboard of torch 2.13.0, tensorboard 2.21.0
@@ -65,6 +69,18 @@ def test_a_file_is_read_as_it_grows() -> None:
     scalars, _length = parse_events(TORCH[place:])
     steps += [scalar.step for scalar in scalars if scalar.tag == "train/loss"]
     assert steps == [1, 2, 3, 4, 5]
+
+
+def test_lightning_numbers_steps_from_0(tmp_path: Path) -> None:
+    file = tmp_path / "version_0" / "events.out.tfevents.1795565148.vm.27204.0"
+    file.parent.mkdir()
+    file.write_bytes(TENSORBOARDX)
+    written = Written([str(tmp_path)], NO_STAMPS)
+    progress = written.look()
+    assert progress is not None and progress.step == 5
+    # Lightning's logger leaves its parameters beside the events.
+    (file.parent / "hparams.yaml").write_text("{}\n")
+    assert written.look() == dataclasses.replace(progress, step=6)
 
 
 def test_without_a_loss_there_is_no_progress() -> None:
