@@ -30,7 +30,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.errors impo
     error_record,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import hints
-from ansible_collections.muster.train.plugins.plugin_utils._results import documents, remaining, report
+from ansible_collections.muster.train.plugins.plugin_utils._results import documents, remaining, report, unanswered
 from ansible_collections.muster.train.plugins.plugin_utils._results.events import attempt_lines, gang_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import (
     RESULT_OPTIONS,
@@ -49,7 +49,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.verdict impo
 )
 from ansible_collections.muster.train.plugins.plugin_utils._setup import teardown
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
-from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned, node_names
 
 COLORS = {"succeeded": "COLOR_OK", "running": "COLOR_CHANGED", "waiting": "COLOR_CHANGED", "stopped": "COLOR_CHANGED"}
 HINTS = ("follow", "stop", "status", "logs")
@@ -116,14 +116,11 @@ class ActionModule(ControllerAction):
             if self.document is not None:
                 self._keep(self.document, error)
             return {"failed": True, "msg": clean(error["message"]), "reported": True}
-        silent = report.unanswered(infos) if args["all_answer"] else []
-        if silent:
-            missed = (
-                "Its files of the run were not collected"
-                if args["what"] == "result"
-                else "Its processes of the run were not reached"
-            )
-            raise ReportedError(clean(f"{'; '.join(silent)}. {missed}: repeat the command when the node answers"))
+        silent = [info.node for info in infos if not info.answered]
+        if silent and args["all_answer"]:
+            missed = "no files of the run were collected" if args["what"] == "result" else "the run was not reached"
+            answer = "it answers" if len(silent) == 1 else "they answer"
+            raise ReportedError(clean(f"{node_names(silent)}: {missed}; repeat the command when {answer}"))
         return {"run_id": run_id, "verdict": verdict.to_dict()}
 
     def _keep(self, document: Mapping[str, Any], *errors: Mapping[str, Any]) -> None:
@@ -136,9 +133,8 @@ class ActionModule(ControllerAction):
         show(["", *teardown.lines(removed, self._task.check_mode, WIDTH), ""])
         self._keep(teardown.document(removed, self._task.check_mode))
         if failed := [answer.node for answer in removed if answer.failed]:
-            raise ReportedError(
-                f"{', '.join(failed)}: not everything was removed, see above; fix it and run teardown again"
-            )
+            missed = "it is not known what would be removed" if self._task.check_mode else "not everything was removed"
+            raise ReportedError(f"{node_names(failed)}: {missed}, see above; fix it and run teardown again")
 
 
 def _placed(infos: Sequence[Info], request: Mapping[str, Any], run_id: str | None) -> tuple[list[Info], dict[str, str]]:
@@ -169,6 +165,7 @@ def _print_status(
     if what == "stopped":
         show(report.already_ended(infos, run_id))
     show(remaining.lines(infos))
+    show((f"  {line}" for line in unanswered.lines(infos)), color_of("COLOR_WARN"))
     after = report.places(runs, _shown_path(request, run_id)) if what == "result" else []
     if run_id:
         left = any(run.left for run in runs)
@@ -182,7 +179,7 @@ def _logs(infos: Sequence[Info], request: dict[str, Any]) -> list[str]:
         infos, settings.get("lines"), settings.get("node"), settings.get("rank"), settings.get("grep")
     )
     of = "".join(f" of {name} {settings[name]}" for name in ("node", "rank", "grep") if settings.get(name) is not None)
-    return [*(lines or [clean(f"no log lines{of}")]), *report.unanswered(infos)]
+    return [*(lines or [clean(f"no log lines{of}")]), *unanswered.lines(infos)]
 
 
 def _followed(infos: Sequence[Info], request: dict[str, Any]) -> dict[str, str]:
@@ -197,7 +194,7 @@ def _followed(infos: Sequence[Info], request: dict[str, Any]) -> dict[str, str]:
         and node in (None, info.node)
         and (rank is None or may_have(info.run, rank))
     }
-    show(report.unanswered(infos))
+    show(unanswered.lines(infos))
     if not followed:
         raise UserError("no node that answers has the logs that were asked for: `status` shows the nodes")
     forks = int(context.CLIARGS.get("forks") or constants.config.get_config_value("DEFAULT_FORKS"))

@@ -18,8 +18,10 @@ from ansible_collections.muster.train.plugins.module_utils._records.likeness imp
 from ansible_collections.muster.train.plugins.module_utils._records.remaining import RemainingFiles
 from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun, RunRecord
 
-from .._cluster.node import Silent, module_reason_key, text_of
-from .._findings.errors import task_message
+from .._cluster.node import Silent, silent_of
+from .._cluster.silence import summarize, why_silent
+from .._cluster.unreachable import ReasonKey, is_about_modules
+from .._findings.finding import Finding
 from .._text.table import one_line
 from .by_head import place, speak
 
@@ -37,7 +39,10 @@ CHOICE = "launch__by_head"
 
 @frozen
 class Info:
-    """One node's answer; without one, the run has the phase `unreachable` or `unknown`."""
+    """One node's answer; without one, the run has the phase `unreachable` or `unknown`.
+
+    finding says why no module ran on the node, and what to do.
+    """
 
     node: str
     run: RunRecord
@@ -48,7 +53,7 @@ class Info:
     changed: bool = False
     remaining: RemainingFiles | None = None  # of a node whose files were collected
     nodes: list[NodeStatus] = field(default_factory=list)  # what the head knows of all
-    silent: Silent | None = None  # of a node that was not reached
+    finding: Finding | None = None
 
 
 def answers(variables: Mapping[str, Any], args: Mapping[str, Any]) -> list[Info]:
@@ -134,20 +139,23 @@ def _read(node: str, result: Any) -> Info:
             remaining=RemainingFiles.optional(result.get("remaining")),
             nodes=read_nodes(result.get("nodes")),
         )
-    why = result.get("why") or task_message(result, "no reason given")
-    limit = result.get("timedout")
-    if isinstance(limit, Mapping):
-        why = f"no answer within {limit.get('period')} s"
-    phase = "unreachable" if result.get("unreachable") or limit else "unknown"
+    is_late = isinstance(result.get("timedout"), Mapping)
+    phase = "unreachable" if result.get("unreachable") or is_late else "unknown"
+    silent = _late(node, result) if is_late else silent_of(node, result, "no reason given")
+    finding, why = None, result.get("why") or silent.why
+    if phase == "unreachable" or is_about_modules(silent.message, silent.reason_key):
+        finding, why = why_silent(silent), summarize(silent)
     # A module that crashed has its traceback on the standard error.
     tail = result.get("log_tail") or str(result.get("module_stderr") or "").splitlines()
     # A module that names no likeness failed by itself, whatever it says.
     likeness = Likeness.SILENT if phase == "unreachable" else result.get("likeness", Likeness.OWN)
     info = _without_answer(node, phase, why, read_likeness(likeness), tail)
-    if phase != "unreachable":
-        return info
-    silent = Silent(node, str(info.run.why), message=text_of(result), reason_key=module_reason_key(result))
-    return dataclasses.replace(info, silent=silent)
+    return dataclasses.replace(info, finding=finding)
+
+
+def _late(node: str, result: Mapping[str, Any]) -> Silent:
+    """Return a node that did not answer within the task's time limit."""
+    return Silent(node, f"no answer within {result['timedout'].get('period')} s", reason_key=ReasonKey.NO_ANSWER)
 
 
 def _without_answer(node: str, phase: str, why: str, likeness: Likeness, tail: Sequence[str] = ()) -> Info:

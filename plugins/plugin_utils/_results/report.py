@@ -18,6 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._cluster.starter import UNITS
 from .._text.table import names, node_names, one_line, table
+from . import unanswered
 from .causes import ordered
 from .events import replaced_by
 from .grep import Grep
@@ -163,7 +164,7 @@ def not_started(infos: Sequence[Info], together: str | None) -> tuple[str, list[
     failed = sorted((info for info in infos if not info.answered), key=lambda info: read_likeness(info.run.likeness))
     if not failed:
         return together or "every node had started, a later task failed", []
-    lines = unanswered(failed)
+    lines = unanswered.lines(failed)
     tail = _tail(failed[0].node, None, failed[0].run.log_tail)
     return lines[0], [*(f"  {clean(line)}" for line in [*lines, *filter(None, [together])]), *tail]
 
@@ -213,12 +214,3 @@ def no_such_rank(runs: Iterable[RunRecord], setting: Mapping[str, Any] | None) -
 
 def _time(stamp: object) -> str:
     return clean(stamp).replace("T", " ").removesuffix("Z")
-
-
-def unanswered(infos: Iterable[Info]) -> list[str]:
-    """Return a line for each node that did not answer."""
-    return [
-        clean(f"{info.node}: " + ("unreachable: " if info.run.phase == "unreachable" else "") + (info.run.why or ""))
-        for info in infos
-        if not info.answered
-    ]
