@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.infos import
     run_id_of,
     runs_of,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._results.outside import add_outside
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import place_silent, planned
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import (
     Verdict,
@@ -94,7 +95,9 @@ class ActionModule(ControllerAction):
         if args["what"] == "stopping":
             show(report.asking(infos, run_id, args["grace"]))
             return {"run_id": run_id}
-        infos, replaced = _placed(infos, request, run_id)
+        groups = variables["groups"]
+        inventory = {*groups.get("nodes", []), *groups.get("spares", []), *(info.node for info in infos)}
+        infos, replaced = _placed(infos, request, run_id, inventory)
         runs = members(runs_of(infos))
         infos = [info for info in infos if info.run in runs or has_runner(info.run)]
         verdict = judge(runs)
@@ -108,7 +111,7 @@ class ActionModule(ControllerAction):
             chosen = (asked.get(name) for name in ("lines", "node", "rank"))
             self._keep(documents.of_logs(run_id, infos, *chosen))
         else:
-            _print_status(args["what"], run_id, infos, verdict, request, replaced)
+            _print_status(args["what"], run_id, infos, verdict, request, replaced, inventory)
             self._keep(documents.of_run(run_id, infos, verdict, replaced, _experiment(request, run_id)))
         if args["succeed_on"] and verdict.verdict not in args["succeed_on"]:
             # One line: Ansible prints all of a failed result, and the rest is already shown above.
@@ -119,8 +122,7 @@ class ActionModule(ControllerAction):
         silent = [info.node for info in infos if not info.answered]
         if silent and args["all_answer"]:
             missed = "no files of the run were collected" if args["what"] == "result" else "the run was not reached"
-            answer = "it answers" if len(silent) == 1 else "they answer"
-            raise ReportedError(clean(f"{node_names(silent)}: {missed}; repeat the command when {answer}"))
+            raise ReportedError(clean(f"{node_names(silent)}: {missed}; fix that and repeat the command"))
         return {"run_id": run_id, "verdict": verdict.to_dict()}
 
     def _keep(self, document: Mapping[str, Any], *errors: Mapping[str, Any]) -> None:
@@ -137,15 +139,27 @@ class ActionModule(ControllerAction):
             raise ReportedError(f"{node_names(failed)}: {missed}, see above; fix it and run teardown again")
 
 
-def _placed(infos: Sequence[Info], request: Mapping[str, Any], run_id: str | None) -> tuple[list[Info], dict[str, str]]:
-    """Return the answers, with the planned ranks of nodes that gave none, and which spare took each node's ranks."""
-    replaced = gang_of(members(runs_of(infos))).replaced
+def _placed(
+    infos: Sequence[Info], request: Mapping[str, Any], run_id: str | None, inventory: Collection[str]
+) -> tuple[list[Info], dict[str, str]]:
+    """Return the answers of all nodes of the run, and which spare took each node's ranks.
+
+    Nodes that gave no answer have their planned ranks, also those that are not in the inventory.
+    """
+    runs = runs_of(infos)
+    replaced = gang_of(members(runs)).replaced
     plan = None
-    if request.get("experiments") and run_id and (request.get("spares") or not all(info.answered for info in infos)):
+    taken = [run for run in runs if has_runner(run)]
+    is_complete = all(info.answered for info in infos) and len(taken) >= max(
+        (run.nnodes or 0 for run in taken), default=0
+    )
+    if request.get("experiments") and run_id and (request.get("spares") or not is_complete):
         plan = parse_json(read_text(Path(request["experiments"], run_id, "plan.json")))
     replaced = {**as_names(as_dict(plan).get("replaced")), **replaced}
-    runs = place_silent(runs_of(infos), planned(plan) or {}, replaced)
-    return [dataclasses.replace(info, run=run) for info, run in zip(infos, runs, strict=True)], replaced
+    parts = planned(plan) or {}
+    placed = place_silent(runs, parts, replaced)
+    infos = [dataclasses.replace(info, run=run) for info, run in zip(infos, placed, strict=True)]
+    return (add_outside(infos, inventory, parts, replaced) if taken else infos), replaced
 
 
 def _print_status(
@@ -155,9 +169,11 @@ def _print_status(
     verdict: Verdict,
     request: dict[str, Any],
     replaced: Mapping[str, str],
+    inventory: Collection[str],
 ) -> None:
     runs, call = runs_of(infos), request.get("call")
-    show(["", *report.status_table(runs, WIDTH, replaced, bool(values(request).get("all"))), ""])
+    outside = {str(run.node) for run in runs} - {*inventory}
+    show(["", *report.status_table(runs, WIDTH, replaced, bool(values(request).get("all")), outside), ""])
     color = "COLOR_WARN" if verdict.warnings else COLORS.get(verdict.verdict, "COLOR_ERROR")
     show([report.summary(run_id, verdict, runs, replaced)], color_of(color))
     show(attempt_lines(gang_of(runs).ended_attempts))
