@@ -29,6 +29,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.errors impo
     UserError,
     error_record,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._findings.invocation import Invocation
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import hints
 from ansible_collections.muster.train.plugins.plugin_utils._results import documents, remaining, report, unanswered
 from ansible_collections.muster.train.plugins.plugin_utils._results.events import attempt_lines, gang_of
@@ -38,6 +39,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.infos import
     answers,
     run_id_of,
     runs_of,
+    with_call,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._results.outside import add_outside
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import place_silent, planned
@@ -77,7 +79,7 @@ class ActionModule(ControllerAction):
         if args["what"] == "removed":
             self._show_removed(request["nodes"], args["register"], variables["hostvars"])
             return {}
-        infos = answers(variables, args)
+        infos = with_call(answers(variables, args), Invocation.of(request))
         run_id = run_id_of(infos, args["run_id"], request.get("run_id"))
         if args["what"] == "start":
             why, lines = report.not_started(infos, args["why"])

@@ -40,7 +40,13 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.silence impo
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import task_message
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line as finding_line
 from ansible_collections.muster.train.plugins.plugin_utils._screen.results import TaskLog, message_lines, recap
-from ansible_collections.muster.train.plugins.plugin_utils._screen.stages import STAGES, is_own, stage_line, task_title
+from ansible_collections.muster.train.plugins.plugin_utils._screen.stages import (
+    STAGES,
+    is_own,
+    stage_line,
+    stage_of,
+    task_title,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import node_names
 
 color_of: Callable[[str], str] = constants.config.get_config_value
@@ -188,7 +194,7 @@ class CallbackModule(Default):
 
     def _end(self, task: Any, log: TaskLog) -> None:
         """Print what is said of all hosts of a task."""
-        title, stage = task_title(task.get_name().strip()), STAGES.get(task.action)
+        title, stage = task_title(task.get_name().strip()), stage_of(task.action, task.args)
         for kind in ("failed", "unreachable"):
             for text, hosts in log.texts(kind):
                 if text and len(hosts) > 1:

@@ -22,8 +22,10 @@ from .._cluster.node import Silent, silent_of
 from .._cluster.silence import summarize, why_silent
 from .._cluster.unreachable import ReasonKey, is_about_modules
 from .._findings.finding import Finding
+from .._findings.invocation import Invocation
 from .._text.table import one_line
 from .by_head import place, speak
+from .held import earliest, explain_refusal
 
 # The options of every action that works on the nodes' answers.
 RESULT_OPTIONS: dict[str, dict[str, Any]] = {
@@ -41,7 +43,7 @@ CHOICE = "launch__by_head"
 class Info:
     """One node's answer; without one, the run has the phase `unreachable` or `unknown`.
 
-    finding says why no module ran on the node, and what to do.
+    finding says why not, and what to do.
     """
 
     node: str
@@ -92,7 +94,8 @@ def read_infos(results: Iterable[tuple[str, object]]) -> list[Info]:
     answered = [
         (node, result) for node, result in results if not (isinstance(result, Mapping) and result.get("skipped"))
     ]
-    infos = [_read(node, result) for node, result in answered]
+    since = earliest(result for _node, result in answered)
+    infos = [_read(node, result, since) for node, result in answered]
     head = next((info for info in infos if info.nodes), None)
     if head is None:
         return infos
@@ -120,7 +123,7 @@ def _with_ranks(info: Info, head: Info, status: NodeStatus) -> Info:
     return dataclasses.replace(info, run=place(info.run, head.run, status))
 
 
-def _read(node: str, result: Any) -> Info:
+def _read(node: str, result: Any, since: Mapping[str | None, str]) -> Info:
     if not isinstance(result, Mapping):
         return _without_answer(node, "unknown", "it was not contacted", Likeness.SILENT)
     answer = result.get("run")
@@ -142,7 +145,7 @@ def _read(node: str, result: Any) -> Info:
     is_late = isinstance(result.get("timedout"), Mapping)
     phase = "unreachable" if result.get("unreachable") or is_late else "unknown"
     silent = _late(node, result) if is_late else silent_of(node, result, "no reason given")
-    finding, why = None, result.get("why") or silent.why
+    finding, why = explain_refusal(node, result, since), result.get("why") or silent.why
     if phase == "unreachable" or is_about_modules(silent.message, silent.reason_key):
         finding, why = why_silent(silent), summarize(silent)
     # A module that crashed has its traceback on the standard error.
@@ -171,3 +174,15 @@ def runs_of(infos: Iterable[Info]) -> list[RunRecord]:
 def run_id_of(infos: Iterable[Info], *requested: str | None) -> str | None:
     """Return the run ID: the first that was requested, else the first in the answers."""
     return next((run_id for run_id in (*requested, *(info.run.run_id for info in infos)) if run_id), None)
+
+
+def with_call(infos: Iterable[Info], invocation: Invocation) -> list[Info]:
+    """Return the answers with remedies whose commands are called as the user called this one."""
+    return [
+        dataclasses.replace(
+            info, finding=dataclasses.replace(info.finding, remedy=invocation.fill(info.finding.remedy))
+        )
+        if info.finding
+        else info
+        for info in infos
+    ]

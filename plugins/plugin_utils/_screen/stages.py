@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
@@ -42,6 +42,14 @@ STAGES = {
     f"{PREFIX}run_collect": Stage("collected the run from {}", checked="looked for what to collect on {}"),
     f"{PREFIX}run_prune": Stage("cleaned up {}", checked="looked for what to remove on {}"),
 }
+
+# A stop of one launch: that which did not start on all nodes.
+WITHDRAWN = Stage("withdrew this launch from {}", unchanged="found nothing of this launch on {}")
+
+
+def stage_of(action: str, options: Container[str]) -> Stage | None:
+    """Return the stage of a task, by its action and the options that it has."""
+    return WITHDRAWN if action == f"{PREFIX}run_stop" and "nonce" in options else STAGES.get(action)
 
 
 def is_own(action: str) -> bool:

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.plugin_utils._findings.invocation import Invocation
 from ansible_collections.muster.train.plugins.plugin_utils._results import unanswered
-from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos, with_call
 
 REFUSED = (
     'Task failed: Data could not be sent to remote host "10.0.0.9". Make sure this host can be reached over ssh: '
@@ -84,3 +85,31 @@ def test_what_is_the_same_on_several_nodes_is_one_line() -> None:
     assert unanswered.lines(infos) == ["n1 and n2: boom"]
     many = read_infos([(f"n{number}", {"failed": True, "msg": f"boom {number}"}) for number in range(1, 9)])
     assert unanswered.lines(many)[-2:] == ["n5: boom 5", "n6, n7 and n8: no answer either"]
+
+
+def holder(node: str, since: str, **more: str) -> dict[str, Any]:
+    held = {"run_id": "multinode_1", "nonce": "0a1b2c3d4e", "node": node, "user": "alice", "since": since}
+    return {"failed": True, "msg": f"{node}: held", "why": "held", "holder": held, "slot": None, **more}
+
+
+def test_a_launch_that_is_kept_out_names_the_other_once_and_what_to_do() -> None:
+    results = [
+        ("node0", holder("node0", "2026-11-20T14:30:53Z", slot="default")),
+        ("node1", holder("node1", "2026-11-20T14:30:52Z", slot="default")),
+    ]
+    infos = with_call(read_infos(results), Invocation("ansible-playbook -i hosts.yml"))
+    line = (
+        "node0 and node1: slot: slot default is held by run multinode_1 of alice since 2026-11-20T14:30:52Z; "
+        "expected a free slot (launch_slot); wait for its end, or stop it: "
+        "ansible-playbook -i hosts.yml muster.train.stop -e run_id=multinode_1"
+    )
+    assert unanswered.lines(infos) == [line]
+    assert [error["node"] for error in unanswered.errors(infos)] == ["node0", "node1"]
+    assert "ansible-playbook -i hosts.yml muster.train.stop" in str(unanswered.errors(infos)[0]["remedy"])
+
+
+def test_another_launch_of_the_same_run_is_named_by_its_nonce() -> None:
+    infos = read_infos([("node0", holder("node0", "2026-11-20T14:30:53Z"))])
+    assert unanswered.lines(infos)[0].startswith(
+        "node0: run: run multinode_1 is held by its launch 0a1b2c3d of alice since 2026-11-20T14:30:53Z; expected no"
+    )
