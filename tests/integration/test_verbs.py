@@ -265,6 +265,9 @@ def test_a_node_that_is_not_in_the_inventory_any_more_keeps_its_row(cluster: Clu
     status = cluster.verb("status", run_id=RUN_ID)
     assert status.phases == {"node0": "running", "node1": "running"}, status.out
     assert re.search(r"^node1 +1 +running +1 .* not in this inventory", status.out, re.MULTILINE), status.out
+    logs = cluster.verb("logs")
+    assert "read.yml for" not in logs.out, logs.out  # a second time
+    assert logs.out.count("begins") == 1, logs.out
     # The head's runner tells all nodes of the run.
     stopped = cluster.verb("stop", run_id=RUN_ID)
     assert (stopped.rc, stopped.phases) == (0, {"node0": "stopped", "node1": "stopped"}), stopped.out
