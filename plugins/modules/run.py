@@ -88,7 +88,7 @@ require_python()
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.job import ACTIVE, ENDED, Job
-from ansible_collections.muster.train.plugins.module_utils._records.run import Refusal
+from ansible_collections.muster.train.plugins.module_utils._records.run import StartRefusal
 from ansible_collections.muster.train.plugins.module_utils._runs.start import start
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import NotBegun, StartError
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
@@ -133,7 +133,7 @@ def main() -> None:
         changed, run = start(Host(), job, runner, module.params["plan"], module.params["key"], secrets)
     except StartError as error:
         texts = {"msg": clean(f"{job.node}: {error}"), "why": clean(error), "log_tail": error.tail}
-        refusal = error.refusal if isinstance(error, NotBegun) else Refusal()
+        refusal = error.refusal if isinstance(error, NotBegun) else StartRefusal()
         holder = refusal.holder.to_dict() if refusal.holder else None
         module.fail_json(**_mask(texts, hidden), likeness=int(error.likeness), holder=holder, slot=refusal.slot)
     module.exit_json(changed=changed, run=_mask(run.to_dict(), hidden))

@@ -100,7 +100,7 @@ class LaunchHolder(Document):
 
 
 @frozen
-class Refusal(Document):
+class StartRefusal(Document):
     """`refused.<nonce>.json`: why a runner may not begin, and who holds its slot, or without one, its run."""
 
     why: str | None = None

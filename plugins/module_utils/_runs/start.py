@@ -21,7 +21,7 @@ from .._records.job import ENDED, Job
 from .._records.likeness import read_likeness
 from .._records.notice import address_of
 from .._records.path_part import ROOT_OWNER
-from .._records.run import Refusal, RunRecord
+from .._records.run import RunRecord, StartRefusal
 from ..runner import files
 from ..runner.inherited import base_environment
 from ..runner.locks import SLOT_WITH_HEAD_S
@@ -167,7 +167,7 @@ def _await_running(host: Host, job: Job, starter: Starter, pid: int | None) -> R
         refused = files.read_json(refusal)
         if refused is not None:
             os.unlink(refusal)
-            raise NotBegun(Refusal.from_dict(refused))
+            raise NotBegun(StartRefusal.from_dict(refused))
         state = read_state(host, job.run_dir) or RunRecord()
         # On several nodes a runner waits for the others, which may not have been started yet.
         started = state.phase != "waiting" or job.nnodes > 1

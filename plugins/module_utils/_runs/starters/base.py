@@ -10,7 +10,7 @@ import os
 from ..._host.host import Host
 from ..._records.job import Job
 from ..._records.likeness import Likeness
-from ..._records.run import Refusal
+from ..._records.run import StartRefusal
 
 LAST_LINES = 20
 
@@ -30,7 +30,7 @@ class StartError(Exception):
 class NotBegun(StartError):
     """The runner may not begin, because another launch holds the slot or the run."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: StartRefusal) -> None:
         super().__init__(str(refusal.why))
         self.refusal = refusal
 
