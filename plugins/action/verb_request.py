@@ -99,7 +99,7 @@ class ActionModule(ControllerAction):
                 earlier=earlier,
             )
         except InvalidRequest as refused:
-            lines += refused.lines
+            raise InvalidRequest([*lines, *refused.reasons]) from None
         if lines:
             raise InvalidRequest(lines)
         warnings = [warning + command("collect", request["run_id"], request["call"])] if warning else []
@@ -235,7 +235,7 @@ def _situation(experiments: str, loader: Any) -> Situation:
         extra_vars_options=texts,
         policy=tuple(carried_variables((text, _variables_of(text, loader)) for text in texts)),
         versions={"muster": _version(), "ansible_core": ansible_core_version, "python": platform.python_version()},
-        collections=_collections(),
+        environment=_environment(),
     )
 
 
@@ -244,6 +244,18 @@ def _variables_of(text: str, loader: Any) -> dict[str, Any]:
     if text.startswith("@"):
         return dict(loader.load_from_file(text[1:]))
     return dict(loader.load(text) if text[:1] in ("[", "{") else parse_kv(text))
+
+
+def _environment() -> dict[str, str]:
+    """Return the variables that the next command needs; they may be set for this command only."""
+    kept = {
+        "ANSIBLE_CONFIG": os.environ.get("ANSIBLE_CONFIG"),
+        "ANSIBLE_INVENTORY": os.environ.get("ANSIBLE_INVENTORY"),
+        "ANSIBLE_COLLECTIONS_PATH": _collections(),
+    }
+    if kept["ANSIBLE_CONFIG"] and os.path.realpath(kept["ANSIBLE_CONFIG"]) == os.path.realpath("ansible.cfg"):
+        kept["ANSIBLE_CONFIG"] = None  # Ansible finds it here anyway
+    return {name: value for name, value in kept.items() if value}
 
 
 def _collections() -> str | None:
@@ -260,7 +272,6 @@ def _collections() -> str | None:
         return None
     if installed and not origin.startswith("env"):
         return None
-    # The variable may be set for this command only.
     return os.pathsep.join(([] if installed else [str(beside)]) + [path for path in paths if os.path.isdir(path)])
 
 

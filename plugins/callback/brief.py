@@ -39,7 +39,12 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import 
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.silence import why_silent
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import task_message
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line as finding_line
-from ansible_collections.muster.train.plugins.plugin_utils._screen.results import TaskLog, message_lines, recap
+from ansible_collections.muster.train.plugins.plugin_utils._screen.results import (
+    TaskLog,
+    failed_command,
+    message_lines,
+    recap,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._screen.stages import (
     STAGES,
     is_own,
@@ -244,6 +249,8 @@ class CallbackModule(Default):
         names = [name for name in result.result if name not in UNINFORMATIVE and name[0] != "_"]
         if is_own(result.task.action) or {*names} <= {"msg", "invocation"}:
             return task_message(result.result, str(result.result.get("censored") or "no reason given"))
+        if {"cmd", "rc", "stdout", "stderr"} <= {*names}:
+            return failed_command(result.result)
         return self._dump_results({name: result.result[name] for name in names})
 
     def _add_message(self, log: TaskLog, result: Any) -> None:

@@ -135,7 +135,9 @@ def test_a_refused_request(ended: tuple[Cluster, Answer, Answer], verb: str) -> 
     cluster, _succeeded, _failed = ended
     answer = ask(cluster, verb, bogus=1)
     assert answer.rc == 2
-    assert any(message.startswith("bogus: unknown parameter (-e bogus)") for message in answer.messages)
+    [error] = [error for error in answer.document["errors"] if error["check"] == "bogus"]
+    assert error["expected"].startswith(f"{verb} takes ")
+    assert error["message"].startswith("bogus: unknown parameter (-e bogus)")
 
 
 def test_a_plan_and_a_refused_plan(cluster: Cluster) -> None:

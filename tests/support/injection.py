@@ -30,7 +30,7 @@ def ask(verb: str, raw: dict[str, Any], **more: Any) -> tuple[dict[str, Any] | N
     try:
         made = make_request(verb, **{"inventory": TWO, "situation": SITUATION, **given})
     except InvalidRequest as refused:
-        return None, refused.lines
+        return None, tuple(str(refused).split("\n"))
     return {name: setting["value"] for name, setting in made["parameters"].items()}, ()
 
 

@@ -24,13 +24,10 @@ def options_of(argv: Sequence[str], variables: Sequence[str] = (), *, inventorie
     return [*carried_options(argv, inventories=inventories), *(word for text in variables for word in ("-e", text))]
 
 
-def call_of(options: Sequence[str], collections: str | None) -> str:
-    """Return how to call the next ansible-playbook, with these options.
-
-    `collections` is the ANSIBLE_COLLECTIONS_PATH without which the collection is not found by its name, or None.
-    """
-    assignment = f"ANSIBLE_COLLECTIONS_PATH={shlex.quote(collections)} " if collections else ""
-    return assignment + shlex.join(["ansible-playbook", *options])
+def call_of(options: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Return how to call the next ansible-playbook, with these options and variables of the environment."""
+    assignments = (f"{name}={shlex.quote(value)} " for name, value in environment.items())
+    return "".join(assignments) + shlex.join(["ansible-playbook", *options])
 
 
 def call_with(options: Sequence[str], request: Mapping[str, Any]) -> str | None:

@@ -27,7 +27,7 @@ from .nodes import errors as nodes_errors
 from .run_id import make as make_run_id
 from .run_id import subject_of
 from .secret_options import SECRET_OPTION
-from .settings import Setting, refuse_unknown, resolve_parameters, setting_of
+from .settings import Refusal, Setting, refuse_unknown, resolve_parameters, setting_of
 from .verbs import VERBS
 
 SCHEMA = 1
@@ -46,7 +46,7 @@ class Situation:
     extra_vars_options: tuple[str, ...]  # the texts given with -e, as they are in argv
     versions: dict[str, str]
     policy: tuple[str, ...]  # of those texts, what the commands of other verbs need
-    collections: str | None  # of ANSIBLE_COLLECTIONS_PATH, without which the collection is not found by its name
+    environment: Mapping[str, str]  # of Ansible: without it the next command finds other nodes, or no collection
 
 
 class Request(TypedDict):
@@ -74,12 +74,14 @@ class Request(TypedDict):
 class InvalidRequest(UserError):
     """Everything that is wrong with a request, one line each."""
 
-    def __init__(self, lines: Iterable[str]) -> None:
-        self.lines = tuple(map(clean, lines))
-        super().__init__("\n".join(self.lines))
+    def __init__(self, reasons: Iterable[str | Refusal]) -> None:
+        self.reasons = tuple(reasons)
+        super().__init__("\n".join(map(clean, self.reasons)))
 
     def records(self) -> list[dict[str, str | None]]:
-        return [error_record(line) for line in self.lines]
+        return [
+            reason.record() if isinstance(reason, Refusal) else error_record(clean(reason)) for reason in self.reasons
+        ]
 
 
 def make_request(
@@ -95,7 +97,7 @@ def make_request(
 ) -> Request:
     """Return the request, or raise InvalidRequest. `earlier` is the plan of a run that is launched again, if known."""
     launch = verb == "launch"
-    lines: list[str] = []
+    lines: list[str | Refusal] = []
     if words := extra_vars.get("_raw_params"):
         # Where Ansible puts the words of an unquoted value with blanks.
         lines.append(
@@ -104,7 +106,7 @@ def make_request(
         )
     refusals = refuse_unknown(verb, extra_vars, documented)
     settings = resolve_parameters(verb, extra_vars, environment, defaults if launch else {}, refusals, earlier)
-    lines += map(str, refusals)
+    lines += refusals
     lines += nodes_errors(inventory, verb)
     lines += _launch_errors(settings, inventory) if launch else _node_errors(settings, inventory)
     lines += _discover_errors(settings) if verb == "discover" else []
@@ -140,7 +142,7 @@ def make_request(
         "controller": {"host": situation.host, "user": situation.user},
         "command": _assignments(verb, settings, environment)
         + command_line(situation.argv, situation.extra_vars_options),
-        "call": hints.call_of(options, situation.collections),
+        "call": hints.call_of(options, situation.environment),
         "options": options,
         "versions": dict(situation.versions),
     }

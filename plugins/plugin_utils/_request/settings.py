@@ -13,10 +13,11 @@ from typing import TypedDict
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-from .._findings.errors import display
+from .._findings.errors import display, error_record
 from .._findings.origin import DEFAULT, FOR_ONE_RUN, LAUNCH_DEFAULTS, Layer, Origin
-from .parameters import Parameter, Value, read
+from .parameters import Parameter, Value, expected, read
 from .verbs import VERBS
 
 # Parameters that were given for a run hold again when it is launched again under its run ID.
@@ -41,14 +42,23 @@ class Setting(TypedDict):
 
 @frozen
 class Refusal:
-    """What is wrong with a parameter; without an origin, problem names the place."""
+    """What is wrong with a parameter; without an origin, problem names the place.
+
+    problem is for people; observed and expected are parts of it, where there are two.
+    """
 
     name: str
     problem: str
     origin: Origin | None = None
+    observed: str | None = None
+    expected: str | None = None
 
     def __str__(self) -> str:
         return f"{self.name}: {self.problem}{f' ({self.origin})' if self.origin else ''}"
+
+    def record(self) -> dict[str, str | None]:
+        source = self.origin.label if self.origin else None
+        return error_record(clean(self), None, self.name, self.observed, self.expected, source)
 
 
 def setting_of(value: Value, origin: Origin) -> Setting:
@@ -82,7 +92,7 @@ def resolve_parameters(
         try:
             value = parameter.built_in() if cleared else read(parameter, raw)
         except ValueError as error:
-            refusals.append(Refusal(parameter.name, str(error), origin))
+            refusals.append(Refusal(parameter.name, str(error), origin, display(raw), expected(parameter)))
         else:
             settings[parameter.name] = setting_of(value, origin)
     return settings
@@ -181,5 +191,6 @@ def _unknown(verb: str, origin: str, names: Sequence[str], documented: Collectio
         guess = difflib.get_close_matches(name.lower(), near, n=1, cutoff=0.7)
         owner = next((other for other, table in VERBS.items() if name in [p.name for p in table]), None)
         hint = f"it belongs to the verb {owner}; " if owner else f"did you mean '{near[guess[0]]}'? " if guess else ""
-        refusals.append(Refusal(shown, f"unknown parameter ({origin.format(shown)}); {hint}{takes}"))
+        problem = f"unknown parameter ({origin.format(shown)}); {hint}{takes}"
+        refusals.append(Refusal(shown, problem, expected=takes))
     return refusals

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from .._text.table import node_names
 
@@ -56,6 +58,13 @@ def message_lines(title: str, text: str) -> list[str]:
         return [f"{title}:", *text.strip("\n").splitlines()]
     first, *others = text.rstrip("\n").splitlines() or [""]
     return [f"{title}: {first}", *(f"{' ' * (len(title) + 2)}{line}".rstrip() for line in others)]
+
+
+def failed_command(result: Mapping[str, Any]) -> str:
+    """Return what a command that failed was, its exit code, and below them what it printed."""
+    cmd = result["cmd"] if isinstance(result["cmd"], str) else shlex.join(map(str, result["cmd"]))
+    printed = [text for text in (str(result["stdout"]).strip(), str(result["stderr"]).strip()) if text]
+    return "\n".join([f"{cmd} exited with code {result['rc']}", *printed])
 
 
 def recap(counts: Mapping[str, Counter[str]]) -> list[str]:

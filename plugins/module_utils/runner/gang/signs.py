@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._records.document import as_number
+from ..._records.frozen import frozen
 from ..._records.gang import EXITED, NodeSign
 from ..._records.known import as_dict
 from ..._records.run import Pace
@@ -22,6 +23,20 @@ from .ranks import GangNode
 
 # What a report has of the end of a node's part that is written.
 ENDS = ("phase", "why", "exit_code", "signal", "stuck")
+
+# Nodes that keep step differ by what one makes meanwhile: signs are seconds old, and programs report every few steps.
+USUAL_S = 10.0
+
+
+@frozen
+class _Move:
+    """The last step of a node, when it was first seen, and how many steps it made since the step before."""
+
+    attempt: int
+    step: float
+    came: float
+    stride: float = 0.0
+    steps_per_s: float = 0.0
 
 
 class Signs:
@@ -32,6 +47,7 @@ class Signs:
         self._signs: dict[int, tuple[float, dict[str, Any]]] = {}  # when each came
         self._ended: dict[int, str] = {}  # when a node's part of the attempt ended (UTC)
         self._exited: set[int] = set()
+        self._moves: dict[int, _Move] = {}
         self.stalled_s: dict[int, int] = {}  # for how long the storage of a node has not answered
 
     def note(self, number: int, sign: object, stalled_s: object, now: float) -> None:
@@ -77,16 +93,17 @@ class Signs:
 
     def pace(self, nodes: Sequence[GangNode], attempt: int, now: float) -> Pace | None:
         """Return how the nodes of an attempt move; None before any of them has given a sign."""
-        steps: list[tuple[float, int, float]] = []
+        steps: list[tuple[float, int]] = []
         step_ages: list[float] = []
         line_ages: list[float] = []
         for number, (came, sign) in self._signs.items():
             rank = nodes[number].rank
             if rank is None or sign.get("attempt") != attempt:
                 continue
-            step, elapsed_s = as_number(as_dict(sign.get("progress")).get("step")), as_number(sign.get("elapsed_s"))
+            step = as_number(as_dict(sign.get("progress")).get("step"))
             if step is not None and math.isfinite(step):
-                steps.append((_expected(step, elapsed_s or 0.0, now - came), number, step))
+                steps.append((step, number))
+                self._moves[number] = _moved(self._moves.get(number), attempt, step, came)
             for ages, name in ((step_ages, "step_age_s"), (line_ages, "line_age_s")):
                 age = as_number(sign.get(name))
                 ages += [age + now - came] if age is not None else []
@@ -98,14 +115,21 @@ class Signs:
         }
         if not steps:
             return Pace(**youngest)
-        (fewest, number, step), most = min(steps), max(steps)[0]
-        behind = round(1 - fewest / most, 3) if most > 0 else 0.0
+        (step, number), (most, fastest) = min(steps), max(steps)
+        strides = [self._moves[node].stride for _step, node in steps]
+        usual = max(2 * max(strides), self._moves[fastest].steps_per_s * USUAL_S)
+        behind = round(1 - step / most, 3) if usual and most > 0 and most - step > usual else 0.0
         return Pace(nodes[number].name, (nodes[number].rank or 0) * self._nproc, step, behind, **youngest)
 
 
-def _expected(step: float, elapsed_s: float, seconds: float) -> float:
-    """Return the step that a node has by now if it went on at its mean pace: signs of nodes are not equally old."""
-    return step * (1 + seconds / elapsed_s) if elapsed_s > seconds else step
+def _moved(move: _Move | None, attempt: int, step: float, came: float) -> _Move:
+    """Return how a node moves with this step, which is perhaps its last one again."""
+    if move is None or move.attempt != attempt or step < move.step:
+        return _Move(attempt, step, came)
+    if step == move.step:
+        return move
+    stride, seconds = step - move.step, came - move.came
+    return _Move(attempt, step, came, stride, stride / seconds if seconds > 0 else 0.0)
 
 
 def _rounded(seconds: float | None) -> float | None:

@@ -53,6 +53,16 @@ def test_the_next_command_finds_the_collection(run: Run, tmp_path: Path, monkeyp
     assert run()["request"]["call"] == f"ANSIBLE_COLLECTIONS_PATH={link}:{other} ansible-playbook"
 
 
+def test_the_next_command_has_the_same_configuration(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ANSIBLE_CONFIG", "lab/ansible.cfg")
+    monkeypatch.setenv("ANSIBLE_INVENTORY", "lab/two hosts")
+    assert run()["request"]["call"].startswith("ANSIBLE_CONFIG=lab/ansible.cfg ANSIBLE_INVENTORY='lab/two hosts' ")
+    monkeypatch.delenv("ANSIBLE_INVENTORY")
+    monkeypatch.setenv("ANSIBLE_CONFIG", str(tmp_path / "ansible.cfg"))
+    assert "ANSIBLE_CONFIG" not in run()["request"]["call"]
+
+
 def test_the_home_directory(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", f"{tmp_path}/ada")
     assert run(args={"experiments_dir": "~/runs"})["request"]["experiments"] == f"{tmp_path}/ada/runs"

@@ -46,7 +46,7 @@ RUN_ID = "multinode_42ch_256th_20261120_143052"
     ],
 )
 def test_command(typed: str | None, options: str) -> None:
-    how = call_of(options_of(shlex.split(typed or "")), None)
+    how = call_of(options_of(shlex.split(typed or "")), {})
     assert command("stop", RUN_ID, how) == f"ansible-playbook {options}muster.train.stop -e run_id={RUN_ID}"
 
 
@@ -61,13 +61,13 @@ def test_command_without_a_run() -> None:
 
 def test_command_where_the_collection_is_not_found_by_its_name() -> None:
     """An assignment is one only where its name is not quoted."""
-    assert call_of([], "/a b/c") == "ANSIBLE_COLLECTIONS_PATH='/a b/c' ansible-playbook"
+    assert call_of([], {"ANSIBLE_COLLECTIONS_PATH": "/a b/c"}) == "ANSIBLE_COLLECTIONS_PATH='/a b/c' ansible-playbook"
 
 
 def test_a_shell_gets_every_word_of_a_command_quoted() -> None:
     typed = shlex.join(["ansible-playbook", "-i", "$(id);`id`", "launch.yml"])
-    assert shlex.split(command("stop", "a; id", call_of(options_of(shlex.split(typed)), "/x; id:/y"))) == [
-        "ANSIBLE_COLLECTIONS_PATH=/x; id:/y",
+    assert shlex.split(command("stop", "a; id", call_of(options_of(shlex.split(typed)), {"A": "/x; id:/y"}))) == [
+        "A=/x; id:/y",
         "ansible-playbook",
         "-i",
         "$(id);`id`",

@@ -73,7 +73,7 @@ def test_environment_variables_precede_the_command() -> None:
 
 def test_how_the_next_command_is_called() -> None:
     argv = ("/venv/bin/ansible-playbook", "-i", "labs/a b", "/muster/launch.yml", "-e", "channels=42")
-    elsewhere = replace(SITUATION, argv=argv, collections="/muster/collections")
+    elsewhere = replace(SITUATION, argv=argv, environment={"ANSIBLE_COLLECTIONS_PATH": "/muster/collections"})
     assert make(situation=elsewhere)["call"] == (
         "ANSIBLE_COLLECTIONS_PATH=/muster/collections ansible-playbook -i 'labs/a b'"
     )

@@ -68,7 +68,7 @@ def kept_or_refused(name: str, literal: object, *args: Any, **kwargs: Any) -> No
     try:
         value, lines = make(*args, **kwargs)["parameters"][name]["value"], None
     except InvalidRequest as refusal:
-        value, lines = None, refusal.lines
+        value, lines = None, str(refusal).split("\n")
     if lines is None:
         assert value == literal
     else:

@@ -86,19 +86,37 @@ def test_how_a_part_ended_and_that_its_runner_has_exited() -> None:
 def test_the_slowest_node() -> None:
     signs, gang = Signs(nproc=8), nodes(RUNNING, RUNNING, RUNNING)
     assert signs.pace(gang, 0, now=0.0) is None
-    signs.note(0, sign(100), None, now=10.0)
-    # This sign is 4 s older: the node is as far as the first one.
-    signs.note(1, sign(96, elapsed_s=96.0), None, now=6.0)
-    signs.note(2, sign(50), None, now=10.0)
-    pace = signs.pace(gang, 0, now=10.0)
+    for now in range(0, 100, 2):
+        for number, step in enumerate((4 * now, 4 * now, 2 * now)):
+            signs.note(number, sign(step), None, now=now)
+        pace = signs.pace(gang, 0, now=now)
     assert pace is not None
-    assert (pace.slowest, pace.rank, pace.step, pace.behind) == ("n2", 16, 50, 0.5)
+    assert (pace.slowest, pace.rank, pace.step, pace.behind) == ("n2", 16, 196, 0.5)
     assert (pace.step_age_s, pace.line_age_s) == (0.0, 5.0)
-    signs.note(2, sign(100), None, now=10.0)
-    pace = signs.pace(gang, 0, now=10.0)
+    assert signs.pace(gang, 1, now=98.0) is None, "these are signs of the attempt before"
+
+
+@pytest.mark.parametrize(("steps_per_s", "every"), [(4.0, 1), (4.0, 5), (0.03, 1), (500.0, 100)])
+def test_nodes_that_keep_step_are_not_behind(steps_per_s: float, every: int) -> None:
+    """Signs are up to two seconds old, the numbers in them three, and a program reports every few steps only."""
+    signs, gang = Signs(nproc=8), nodes(RUNNING, RUNNING)
+    for tick in range(200):
+        for number, late in enumerate((1.0, 3.0)):
+            if (tick + number) % 2 == 0:
+                step = steps_per_s * max(0.0, tick - late) // every * every
+                signs.note(number, sign(step), None, now=tick)
+        pace = signs.pace(gang, 0, now=tick)
+        assert pace is None or pace.behind in (None, 0)
+
+
+def test_a_node_that_stays_at_its_first_step_is_behind() -> None:
+    signs, gang = Signs(nproc=8), nodes(RUNNING, RUNNING)
+    signs.note(1, sign(1), None, now=0.0)
+    for now in range(0, 40, 2):
+        signs.note(0, sign(now), None, now=now)
+        pace = signs.pace(gang, 0, now=now)
     assert pace is not None
-    assert pace.behind == 0
-    assert signs.pace(gang, 1, now=10.0) is None, "these are signs of the attempt before"
+    assert (pace.slowest, pace.behind) == ("n1", 0.974)
 
 
 def test_a_node_without_ranks_and_steps_that_are_no_numbers_do_not_count() -> None:
