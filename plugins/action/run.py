@@ -10,16 +10,16 @@ import json
 import zlib
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible.utils.vars import transform_to_native_types
 
+from ansible_collections.muster.train.plugins.plugin_utils._action.connection import ModuleRunner
 from ansible_collections.muster.train.plugins.plugin_utils._plan.bundle import runner_zipapp
 
 # Built where Ansible imports this file, in its main process: each worker would build it again.
 RUNNER = base64.b64encode(zlib.compress(runner_zipapp(), 9)).decode()
 
 
-class ActionModule(ActionBase):
+class ActionModule(ModuleRunner):
     """Run the module with the runner among its options."""
 
     TRANSFERS_FILES = False

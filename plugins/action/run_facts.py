@@ -11,15 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible.errors import AnsibleConnectionFailure
-
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action, raw_values, values
 from ansible_collections.muster.train.plugins.plugin_utils._action.build import build_module
 from ansible_collections.muster.train.plugins.plugin_utils._plan.facts import POLICY, facts_options
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
-# How Ansible begins the message for a connection that ended while it wrote to it.
-UNSENT = "Data could not be sent to remote host"
 NEXT_MODULE = "muster.train.run"
 
 
@@ -35,15 +31,6 @@ class ActionModule(Action):
             build_module(self, NEXT_MODULE, variables)
         policy = plain(self.task_values(POLICY, variables))
         options = facts_options(node, values(plain(request)), policy)
-        try:
-            return self._gather(options, variables)
-        except AnsibleConnectionFailure as failure:
-            if UNSENT not in str(failure):
-                raise
-            # ssh ended while Ansible wrote to it, and its message was lost: a second try has it.
-            return self._gather(options, variables)
-
-    def _gather(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         facts: dict[str, Any] = self._execute_module("muster.train.node_facts", options, task_vars=variables)
         return facts
 

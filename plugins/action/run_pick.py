@@ -11,8 +11,8 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text
+from ansible_collections.muster.train.plugins.plugin_utils._results import unanswered
 from ansible_collections.muster.train.plugins.plugin_utils._results.by_head import unfinished_nodes, unknown_nodes
-from ansible_collections.muster.train.plugins.plugin_utils._results.documents import unanswered
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import RESULT_OPTIONS, Info, answers
 from ansible_collections.muster.train.plugins.plugin_utils._results.pick import NoRun, pick
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import head_candidates, planned
@@ -57,12 +57,11 @@ class ActionModule(ControllerAction):
     def _pick(self, infos: Sequence[Info], args: dict[str, Any], variables: dict[str, Any]) -> str:
         hosts = variables["hostvars"]
         workdirs = {info.node: str(workdir) for info in infos if (workdir := hosts[info.node].get("launch_workdir"))}
-        addresses = {info.node: str(address) for info in infos if (address := hosts[info.node].get("ansible_host"))}
         request = args["request"]
         asked = args["run_id"] or request.get("run_id")
         if self.is_document_requested:
-            self.document = {"errors": unanswered(infos)}
-        run_id = pick(infos, asked, request.get("call"), workdirs, request.get("verb"), addresses)
+            self.document = {"errors": unanswered.errors(infos)}
+        run_id = pick(infos, asked, request.get("call"), workdirs, request.get("verb"))
         if self.document is not None:
             self.document = {**self.document, "run_id": run_id}
         return run_id

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import 
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, ClusterPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.silence import why_silent
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import is_known
-from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError, display
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError, lines
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_NODE_ENV
+from ansible_collections.muster.train.plugins.plugin_utils._findings.remedy import correct
 from ansible_collections.muster.train.plugins.plugin_utils._plan.spares import plan_with_spares
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
@@ -31,6 +33,8 @@ NO_REQUEST = (
     "(import_playbook: muster.train.launch) and run it without --limit, with -e nnodes=N for fewer nodes"
 )
 
+# Those that node_facts refuses where they are relative.
+DIRECTORIES = ("launch_workdir", "launch_code_dir")
 OF_NODE = {"launch_node_env": LAUNCH_NODE_ENV}
 OPTIONS = {"request": {"type": "dict", "required": True}}
 
@@ -58,7 +62,11 @@ class ActionModule(ControllerAction):
             for node in answers
             if isinstance(node, Node)
         }
-        silent = {node.name: _no_facts(node) for node in answers if isinstance(node, Silent)}
+        silent = {
+            node.name: _relative_path(node.name, self.host_values(node.name, DIRECTORIES, variables)) or _no_facts(node)
+            for node in answers
+            if isinstance(node, Silent)
+        }
         cluster, faults = ClusterPolicy.read(policy)
         checks, refused = read_checks(policy)
         try:
@@ -96,6 +104,17 @@ class ActionModule(ControllerAction):
 
         page = render(len(request["nodes"]), findings, refused)
         self.write_page(Path(path).expanduser(), finished(page, request["created"], clean(request["command"])))
+
+
+def _relative_path(node: str, policy: Mapping[str, Any]) -> Finding | None:
+    """Return what is wrong with a directory that the node's facts need, by the name of its variable."""
+    for variable in DIRECTORIES:
+        path = str(policy.get(variable) or "~")
+        if not path.startswith(("/", "~")):
+            expected = "an absolute path on the node, or one that begins with ~"
+            observed = f"it is {display(path)}"
+            return Finding(variable, node, "fail", observed, expected, "node_facts", correct(variable))
+    return None
 
 
 def _no_facts(silent: Silent) -> Finding:

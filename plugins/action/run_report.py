@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.errors impo
     UserError,
     error_record,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._findings.invocation import Invocation
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import hints
-from ansible_collections.muster.train.plugins.plugin_utils._results import documents, remaining, report
+from ansible_collections.muster.train.plugins.plugin_utils._results import documents, remaining, report, unanswered
 from ansible_collections.muster.train.plugins.plugin_utils._results.events import attempt_lines, gang_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import (
     RESULT_OPTIONS,
@@ -38,7 +39,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.infos import
     answers,
     run_id_of,
     runs_of,
+    with_call,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._results.outside import add_outside
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import place_silent, planned
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import (
     Verdict,
@@ -49,7 +52,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.verdict impo
 )
 from ansible_collections.muster.train.plugins.plugin_utils._setup import teardown
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
-from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned, node_names
 
 COLORS = {"succeeded": "COLOR_OK", "running": "COLOR_CHANGED", "waiting": "COLOR_CHANGED", "stopped": "COLOR_CHANGED"}
 HINTS = ("follow", "stop", "status", "logs")
@@ -76,7 +79,7 @@ class ActionModule(ControllerAction):
         if args["what"] == "removed":
             self._show_removed(request["nodes"], args["register"], variables["hostvars"])
             return {}
-        infos = answers(variables, args)
+        infos = with_call(answers(variables, args), Invocation.of(request))
         run_id = run_id_of(infos, args["run_id"], request.get("run_id"))
         if args["what"] == "start":
             why, lines = report.not_started(infos, args["why"])
@@ -94,7 +97,9 @@ class ActionModule(ControllerAction):
         if args["what"] == "stopping":
             show(report.asking(infos, run_id, args["grace"]))
             return {"run_id": run_id}
-        infos, replaced = _placed(infos, request, run_id)
+        groups = variables["groups"]
+        inventory = {*groups.get("nodes", []), *groups.get("spares", []), *(info.node for info in infos)}
+        infos, replaced = _placed(infos, request, run_id, inventory)
         runs = members(runs_of(infos))
         infos = [info for info in infos if info.run in runs or has_runner(info.run)]
         verdict = judge(runs)
@@ -108,7 +113,7 @@ class ActionModule(ControllerAction):
             chosen = (asked.get(name) for name in ("lines", "node", "rank"))
             self._keep(documents.of_logs(run_id, infos, *chosen))
         else:
-            _print_status(args["what"], run_id, infos, verdict, request, replaced)
+            _print_status(args["what"], run_id, infos, verdict, request, replaced, inventory)
             self._keep(documents.of_run(run_id, infos, verdict, replaced, _experiment(request, run_id)))
         if args["succeed_on"] and verdict.verdict not in args["succeed_on"]:
             # One line: Ansible prints all of a failed result, and the rest is already shown above.
@@ -116,14 +121,10 @@ class ActionModule(ControllerAction):
             if self.document is not None:
                 self._keep(self.document, error)
             return {"failed": True, "msg": clean(error["message"]), "reported": True}
-        silent = report.unanswered(infos) if args["all_answer"] else []
-        if silent:
-            missed = (
-                "Its files of the run were not collected"
-                if args["what"] == "result"
-                else "Its processes of the run were not reached"
-            )
-            raise ReportedError(clean(f"{'; '.join(silent)}. {missed}: repeat the command when the node answers"))
+        silent = [info.node for info in infos if not info.answered]
+        if silent and args["all_answer"]:
+            missed = "no files of the run were collected" if args["what"] == "result" else "the run was not reached"
+            raise ReportedError(clean(f"{node_names(silent)}: {missed}; fix that and repeat the command"))
         return {"run_id": run_id, "verdict": verdict.to_dict()}
 
     def _keep(self, document: Mapping[str, Any], *errors: Mapping[str, Any]) -> None:
@@ -136,20 +137,31 @@ class ActionModule(ControllerAction):
         show(["", *teardown.lines(removed, self._task.check_mode, WIDTH), ""])
         self._keep(teardown.document(removed, self._task.check_mode))
         if failed := [answer.node for answer in removed if answer.failed]:
-            raise ReportedError(
-                f"{', '.join(failed)}: not everything was removed, see above; fix it and run teardown again"
-            )
+            missed = "it is not known what would be removed" if self._task.check_mode else "not everything was removed"
+            raise ReportedError(f"{node_names(failed)}: {missed}, see above; fix it and run teardown again")
 
 
-def _placed(infos: Sequence[Info], request: Mapping[str, Any], run_id: str | None) -> tuple[list[Info], dict[str, str]]:
-    """Return the answers, with the planned ranks of nodes that gave none, and which spare took each node's ranks."""
-    replaced = gang_of(members(runs_of(infos))).replaced
+def _placed(
+    infos: Sequence[Info], request: Mapping[str, Any], run_id: str | None, inventory: Collection[str]
+) -> tuple[list[Info], dict[str, str]]:
+    """Return the answers of all nodes of the run, and which spare took each node's ranks.
+
+    Nodes that gave no answer have their planned ranks, also those that are not in the inventory.
+    """
+    runs = runs_of(infos)
+    replaced = gang_of(members(runs)).replaced
     plan = None
-    if request.get("experiments") and run_id and (request.get("spares") or not all(info.answered for info in infos)):
+    taken = [run for run in runs if has_runner(run)]
+    is_complete = all(info.answered for info in infos) and len(taken) >= max(
+        (run.nnodes or 0 for run in taken), default=0
+    )
+    if request.get("experiments") and run_id and (request.get("spares") or not is_complete):
         plan = parse_json(read_text(Path(request["experiments"], run_id, "plan.json")))
     replaced = {**as_names(as_dict(plan).get("replaced")), **replaced}
-    runs = place_silent(runs_of(infos), planned(plan) or {}, replaced)
-    return [dataclasses.replace(info, run=run) for info, run in zip(infos, runs, strict=True)], replaced
+    parts = planned(plan) or {}
+    placed = place_silent(runs, parts, replaced)
+    infos = [dataclasses.replace(info, run=run) for info, run in zip(infos, placed, strict=True)]
+    return (add_outside(infos, inventory, parts, replaced) if taken else infos), replaced
 
 
 def _print_status(
@@ -159,9 +171,11 @@ def _print_status(
     verdict: Verdict,
     request: dict[str, Any],
     replaced: Mapping[str, str],
+    inventory: Collection[str],
 ) -> None:
     runs, call = runs_of(infos), request.get("call")
-    show(["", *report.status_table(runs, WIDTH, replaced, bool(values(request).get("all"))), ""])
+    outside = {str(run.node) for run in runs} - {*inventory}
+    show(["", *report.status_table(runs, WIDTH, replaced, bool(values(request).get("all")), outside), ""])
     color = "COLOR_WARN" if verdict.warnings else COLORS.get(verdict.verdict, "COLOR_ERROR")
     show([report.summary(run_id, verdict, runs, replaced)], color_of(color))
     show(attempt_lines(gang_of(runs).ended_attempts))
@@ -169,6 +183,7 @@ def _print_status(
     if what == "stopped":
         show(report.already_ended(infos, run_id))
     show(remaining.lines(infos))
+    show((f"  {line}" for line in unanswered.lines(infos)), color_of("COLOR_WARN"))
     after = report.places(runs, _shown_path(request, run_id)) if what == "result" else []
     if run_id:
         left = any(run.left for run in runs)
@@ -184,7 +199,7 @@ def _logs(infos: Sequence[Info], request: dict[str, Any]) -> list[str]:
         infos, settings.get("lines"), settings.get("node"), settings.get("rank"), settings.get("grep")
     )
     of = "".join(f" of {name} {settings[name]}" for name in ("node", "rank", "grep") if settings.get(name) is not None)
-    return [*(lines or [clean(f"no log lines{of}")]), *report.unanswered(infos)]
+    return [*(lines or [clean(f"no log lines{of}")]), *unanswered.lines(infos)]
 
 
 def _followed(infos: Sequence[Info], request: dict[str, Any]) -> dict[str, str]:
@@ -199,7 +214,7 @@ def _followed(infos: Sequence[Info], request: dict[str, Any]) -> dict[str, str]:
         and node in (None, info.node)
         and (rank is None or may_have(info.run, rank))
     }
-    show(report.unanswered(infos))
+    show(unanswered.lines(infos))
     if not followed:
         raise UserError("no node that answers has the logs that were asked for: `status` shows the nodes")
     forks = int(context.CLIARGS.get("forks") or constants.config.get_config_value("DEFAULT_FORKS"))

@@ -24,7 +24,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import login
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
-from ansible_collections.muster.train.plugins.plugin_utils._results import documents, report
+from ansible_collections.muster.train.plugins.plugin_utils._results import report, unanswered
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import (
     RESULT_OPTIONS,
     answers,
@@ -60,7 +60,7 @@ class ActionModule(ControllerAction):
         rank = asked.get("rank")
         if self.is_document_requested:
             known = {"run_id": run_id, "node": node, "rank": rank, "container": place.container}
-            known.update(directory=place.directory, argv=words, line=line, errors=documents.unanswered(infos))
+            known.update(directory=place.directory, argv=words, line=line, errors=unanswered.errors(infos))
             self.document = known
         where = f"in the container {place.container} on {node}" if place.container else f"on {node}"
         who = f"{run_id} ({place.phase})" if place.phase else run_id

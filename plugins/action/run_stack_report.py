@@ -20,7 +20,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.private impor
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
-from ansible_collections.muster.train.plugins.plugin_utils._results import report, stacks
+from ansible_collections.muster.train.plugins.plugin_utils._results import report, stacks, unanswered
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import (
     RESULT_OPTIONS,
     Info,
@@ -52,7 +52,7 @@ class ActionModule(ControllerAction):
         if not items:
             raise UserError(clean(_why_none(run_id, infos, request.get("call"))))
         where = [("stacks", relative(directory))] if directory else []
-        show(["", *stacks.lines_of(items, WIDTH), *report.unanswered(infos), ""])
+        show(["", *stacks.lines_of(items, WIDTH), *unanswered.lines(infos), ""])
         show(aligned([*where, *hints(run_id, request.get("call"), HINTS)]))
         if not are_shown:
             raise UserError(f"{clean(run_id)}: no rank has shown its stacks; the reasons are above")
@@ -72,7 +72,7 @@ class ActionModule(ControllerAction):
 
 def _why_none(run_id: str, infos: list[Info], call: str | None) -> str:
     """Return why there are no stacks at all."""
-    silent = report.unanswered(infos)
+    silent = unanswered.lines(infos)
     verdict = judge(runs_of(infos))
     if any(info.run.alive for info in infos):
         where = "; ".join(silent) or "they have not started yet, have just ended, or are not Python"

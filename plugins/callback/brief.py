@@ -35,14 +35,23 @@ from ansible.plugins.callback.default import CallbackModule as Default
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._action.output_format import is_document_requested
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import silent_of
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.silence import why_silent
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import task_message
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line as finding_line
 from ansible_collections.muster.train.plugins.plugin_utils._screen.results import (
     TaskLog,
     failed_command,
     message_lines,
     recap,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._screen.stages import STAGES, is_own, stage_line, task_title
+from ansible_collections.muster.train.plugins.plugin_utils._screen.stages import (
+    STAGES,
+    is_own,
+    stage_line,
+    stage_of,
+    task_title,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import node_names
 
 color_of: Callable[[str], str] = constants.config.get_config_value
@@ -132,7 +141,7 @@ class CallbackModule(Default):
         self._handle_warnings(result.result)
         ignored = bool(result.task.ignore_unreachable)
         # What ignores it reports it: the table of `status`, the checks, the plan.
-        text = "" if ignored and result.task.action in STAGES else task_message(result.result, "it did not answer")
+        text = "" if ignored and result.task.action in STAGES else _unreachable(result)
         self._fail(result, "unreachable", text, ignored)
 
     @unless_verbose
@@ -190,7 +199,7 @@ class CallbackModule(Default):
 
     def _end(self, task: Any, log: TaskLog) -> None:
         """Print what is said of all hosts of a task."""
-        title, stage = task_title(task.get_name().strip()), STAGES.get(task.action)
+        title, stage = task_title(task.get_name().strip()), stage_of(task.action, task.args)
         for kind in ("failed", "unreachable"):
             for text, hosts in log.texts(kind):
                 if text and len(hosts) > 1:
@@ -206,7 +215,8 @@ class CallbackModule(Default):
         answered, changed = log.of("ok", "changed"), log.of("changed")
         missing = {kind: log.of(kind) for kind in ("unreachable", "failed")}
         if stage and (answered or any(missing.values())):
-            line = stage_line(stage, answered, missing, log.ended - log.started)
+            text = stage.text(bool(changed), bool(task.check_mode))
+            line = stage_line(text, answered, missing, log.ended - log.started)
             self._print(line, color_of("COLOR_WARN") if any(missing.values()) else None, is_progress=True)
         elif changed and not is_own(task.action):
             word = "would change" if task.check_mode else "changed"
@@ -216,15 +226,17 @@ class CallbackModule(Default):
     def _fail(self, result: Any, kind: str, text: str, ignored: bool, counts: bool = True) -> None:
         """Record a failure, and print it unless another host has the same."""
         host, task = result.host.get_name(), result.task
-        text = text.removeprefix(f"{host}: ")
-        is_first = self._log(result).add(kind, text, host)
         is_ours = is_own(task.action)
+        is_about_all = is_ours and task.run_once
+        if not is_about_all:
+            text = text.removeprefix(f"{host}: ")
+        is_first = self._log(result).add(kind, text, host)
         if counts and not is_ours and not ignored:
             self._count(host, kind)
         if not text or not is_first:
             return
         name = color_of("COLOR_UNREACHABLE" if kind == "unreachable" else "COLOR_ERROR")
-        if is_ours and task.run_once:
+        if is_about_all:
             title = "error"
         else:
             title = f"{kind}{' (ignored)' if ignored else ''}: {host}"
@@ -257,3 +269,10 @@ class CallbackModule(Default):
         self._display.display(
             line, color=color, stderr=self._is_document or (is_error and self.get_option("display_failed_stderr"))
         )
+
+
+def _unreachable(result: Any) -> str:
+    """Return why a node was not reached, and what to do, as every verb says it."""
+    delegated = result.result.get("_ansible_delegated_vars") or {}
+    node = str(delegated.get("ansible_delegated_host") or result.host.get_name())
+    return finding_line(why_silent(silent_of(node, result.result, "it did not answer")))

@@ -274,7 +274,8 @@ ansible_facts:
               type: bool
             effective: {description: The effective limit., type: int}
         holder:
-          description: The run that holds the slot (C(run_id), C(nonce), C(node), C(pid), C(since)), null if it is free.
+          description: >-
+            The run that holds the slot (C(run_id), C(nonce), C(node), C(pid), C(since), C(user)), null if it is free.
           type: dict
         limits:
           description: >-

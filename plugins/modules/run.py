@@ -65,6 +65,14 @@ likeness:
   description: How much this looks like the cause where other nodes did not start either; lower is more likely.
   returned: failed
   type: int
+holder:
+  description: The launch that holds what this one needs (run_id, nonce, node, user, since in UTC). Null without one.
+  returned: failed
+  type: dict
+slot:
+  description: The slot that RV(holder) holds; null where it holds the run itself.
+  returned: failed
+  type: str
 """
 
 import binascii
@@ -80,8 +88,9 @@ require_python()
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.job import ACTIVE, ENDED, Job
+from ansible_collections.muster.train.plugins.module_utils._records.run import StartRefusal
 from ansible_collections.muster.train.plugins.module_utils._runs.start import start
-from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
+from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import NotBegun, StartError
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 
@@ -124,7 +133,9 @@ def main() -> None:
         changed, run = start(Host(), job, runner, module.params["plan"], module.params["key"], secrets)
     except StartError as error:
         texts = {"msg": clean(f"{job.node}: {error}"), "why": clean(error), "log_tail": error.tail}
-        module.fail_json(**_mask(texts, hidden), likeness=int(error.likeness))
+        refusal = error.refusal if isinstance(error, NotBegun) else StartRefusal()
+        holder = refusal.holder.to_dict() if refusal.holder else None
+        module.fail_json(**_mask(texts, hidden), likeness=int(error.likeness), holder=holder, slot=refusal.slot)
     module.exit_json(changed=changed, run=_mask(run.to_dict(), hidden))
 
 

@@ -53,7 +53,9 @@ def test_a_frozen_node_is_asked_once_and_named(cluster: Cluster, silent_port: in
     # A stop does not say that all is well: what runs there was not reached.
     stopped = cluster.verb("stop")
     assert stopped.rc != 0, stopped.out
-    assert f"node2: unreachable: {LATE}. Its processes of the run were not reached" in " ".join(stopped.out.split())
+    printed = " ".join(stopped.out.split())
+    assert f"node2: answer: {LATE}; expected an answer within seconds" in printed
+    assert "node2: the run was not reached; fix that and repeat the command" in printed
 
     process_tree.send(runner, signal.SIGCONT)
     cluster.per_node = {}

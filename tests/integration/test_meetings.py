@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import getpass
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -78,7 +79,7 @@ def meeting(tmp_path: Path) -> Iterator[Meeting]:
 def test_one_run_in_two_slots_is_that_of_one_launch(meeting: Meeting) -> None:
     rivals = [meeting.rival(name, NODES) for name in ("a", "b")]
     won = meeting.launch(rivals, [{}, {"launch_slot": "second"}])
-    assert f"run {RUN_ID} is held by its launch {meeting.nonce[:8]} on node0 since " in meeting.refusal
+    assert f"run {RUN_ID} is held by its launch {meeting.nonce[:8]} of {getpass.getuser()} since " in meeting.refusal
     # A member of the loser that still waited would have the run's lock now, and overwrite the winner's state.
     stopped = rivals[won].verb("stop", run_id=RUN_ID)
     assert stopped.rc == 0, stopped.out
@@ -90,4 +91,4 @@ def test_of_two_launches_with_opposite_heads_one_wins(meeting: Meeting) -> None:
     rivals = [meeting.rival("a", NODES), meeting.rival("b", NODES[::-1])]
     run_ids = [RUN_ID, OTHER]
     won = meeting.launch(rivals, [{"run_id": run_id} for run_id in run_ids])
-    assert f"slot 'default' is held by run {run_ids[won]} (launch {meeting.nonce[:8]}) on " in meeting.refusal
+    assert f"slot default is held by run {run_ids[won]} of {getpass.getuser()} since " in meeting.refusal

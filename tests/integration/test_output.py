@@ -128,7 +128,7 @@ def test_the_verbs_on_a_run_that_has_ended(ended: tuple[Cluster, Answer, Answer]
 def test_a_run_that_does_not_exist(ended: tuple[Cluster, Answer, Answer]) -> None:
     cluster, _succeeded, _failed = ended
     for verb in ("status", "logs", "stacks", "shell", "follow", "stop", "collect"):
-        answer = ask(cluster, verb, run_id=STRANGER, **({"rank": 0} if verb == "shell" else {}))
+        answer = ask(cluster, verb, run_id=STRANGER, **({"rank": "0"} if verb == "shell" else {}))
         assert answer.rc == 2
         (message,) = answer.messages
         assert STRANGER in message

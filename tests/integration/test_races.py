@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import sys
 from collections import Counter
@@ -58,7 +59,7 @@ def judge(nodes: Cluster, rivals: list[Cluster], ends: list[Played]) -> None:
     assert [(state["nonce"], state["phase"]) for state in states] == [(nonce, "running")] * 2, outputs
     alive = nodes.marks("MUSTER_NONCE")
     assert alive == [nonce] * 4, outputs
-    refusal = f"node0: run {RUN_ID} is held by its launch {nonce[:8]} on node0 since "
+    refusal = f"node0: run: run {RUN_ID} is held by its launch {nonce[:8]} of {getpass.getuser()} since "
     assert refusal in " ".join(ends[1 - won].out.split()), outputs
     assert not (rivals[1 - won].experiments / RUN_ID).exists(), "the loser wrote an experiment"
 

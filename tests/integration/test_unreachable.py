@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A launch on a node that cannot be reached says which, what ssh said, and what to do, as preflight and discover do."""
+"""Every verb says of a node that cannot be reached which it is, what ssh said, and what to do, as discover does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.tests.support import sshd
-from ansible_collections.muster.train.tests.support.cluster import Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster, Played
 
 pytestmark = pytest.mark.skipif(sshd.missing() is not None, reason=str(sshd.missing()))
 
@@ -83,3 +83,43 @@ def test_another_user(server: sshd.Sshd, tmp_path: Path) -> None:
     assert message.startswith("node1: answer: nobody@127.0.1.2: Permission denied (publickey).; expected")
     assert "expected a login by key (Ansible); install your public key there" in message
     assert "ok: [node0]" in out
+
+
+REMEDY = "expected an SSH server (Ansible); start sshd there, or set its port (ansible_port; for discover, "
+BRIEF = "muster.train.brief"
+# Of the verbs with a run: what the rest of each is about is in other tests.
+EXPLAINED = {"logs": 0, "collect": 2, "stop": 2, "follow": 2, "status": 0}
+
+
+@pytest.fixture(scope="module")
+def half_reached(server: sshd.Sshd, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster with a run that has ended, whose head is not reached any more."""
+    cluster = Cluster(tmp_path_factory.mktemp("half"), policy=server.policy(), per_node=server.per_node())
+    try:
+        launched = cluster.launch(script_args=["--seconds", "0.1"], follow=True)
+        assert launched.rc == 0, launched.out
+        cluster.per_node["node0"] = {**cluster.per_node["node0"], "ansible_port": 1}
+        cluster.write()
+        yield cluster
+    finally:
+        cluster.destroy()
+
+
+@pytest.mark.parametrize("verb", EXPLAINED)
+def test_every_verb_says_once_why_a_node_is_not_reached_and_what_to_do(half_reached: Cluster, verb: str) -> None:
+    played = half_reached.play(f"playbooks/{verb}.yml", "-e", f"run_id={RUN_ID}", ANSIBLE_STDOUT_CALLBACK=BRIEF)
+    assert played.rc == EXPLAINED[verb], played.out
+    refused = f"ssh: connect to host {sshd.ADDRESSES[0]} port 1: Connection refused"
+    assert played.out.count(f"node0: answer: {refused}; {REMEDY}{sshd.ADDRESSES[0]}:PORT)") == 1, played.out
+    assert played.out.count(refused) == 1
+    assert "Data could not be sent" not in played.out
+
+
+@pytest.mark.parametrize("verb", ["setup", "detect", "teardown"])
+def test_so_do_those_without_a_run(half_reached: Cluster, verb: str) -> None:
+    page = ["-e", f"page={half_reached.home}/detect.html"] if verb == "detect" else []
+    played = half_reached.play(f"playbooks/{verb}.yml", *page, ANSIBLE_STDOUT_CALLBACK=BRIEF)
+    assert played.rc != 0
+    assert played.out.count(f"port 1: Connection refused; {REMEDY}{sshd.ADDRESSES[0]}:PORT)") == 1, played.out
+    assert played.out.count("Connection refused") == 1
+    assert "Data could not be sent" not in played.out

@@ -255,3 +255,23 @@ def test_a_program_reads_the_list_as_one_document(runs: tuple[Cluster, str]) -> 
         (new, "running", False),
     ]
     assert OLD in done.stderr, "what people read is printed beside it"
+
+
+def test_a_node_that_is_not_in_the_inventory_any_more_keeps_its_row(cluster: Cluster) -> None:
+    launched = cluster.launch(script_args=["--seconds", "600"])
+    assert launched.rc == 0, launched.out
+    cluster.names.remove("node1")
+    cluster.write()
+    status = cluster.verb("status", run_id=RUN_ID)
+    assert status.phases == {"node0": "running", "node1": "running"}, status.out
+    assert re.search(r"^node1 +1 +running +1 .* not in this inventory", status.out, re.MULTILINE), status.out
+    logs = cluster.verb("logs")
+    assert "read.yml for" not in logs.out, logs.out  # a second time
+    assert logs.out.count("begins") == 1, logs.out
+    # The head's runner tells all nodes of the run.
+    stopped = cluster.verb("stop", run_id=RUN_ID)
+    assert (stopped.rc, stopped.phases) == (0, {"node0": "stopped", "node1": "stopped"}), stopped.out
+    assert cluster.processes() == []
+    collected = cluster.verb("collect", run_id=RUN_ID)
+    assert collected.rc == 2, collected.out
+    assert "it is not in this inventory; expected" in collected.out

@@ -193,6 +193,7 @@ class Holder(Record):
     node: str | None = None
     pid: int | None = None
     since: str | None = None
+    user: str | None = None
 
 
 @frozen

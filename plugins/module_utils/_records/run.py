@@ -89,6 +89,26 @@ class StopRequest(Document):
 
 
 @frozen
+class LaunchHolder(Document):
+    """The launch that holds a slot or a run: whose it is, on which node, and since when (UTC)."""
+
+    run_id: str | None = None
+    nonce: str | None = None
+    node: str | None = None
+    user: str | None = None
+    since: str | None = None
+
+
+@frozen
+class StartRefusal(Document):
+    """`refused.<nonce>.json`: why a runner may not begin, and who holds its slot, or without one, its run."""
+
+    why: str | None = None
+    slot: str | None = None
+    holder: LaunchHolder | None = None
+
+
+@frozen
 class UnitEnd(Document):
     """`unit.<nonce>.json`: how the runner's systemd unit ended (systemd.exec(5), ExecStopPost)."""
 

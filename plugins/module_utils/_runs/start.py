@@ -21,12 +21,12 @@ from .._records.job import ENDED, Job
 from .._records.likeness import read_likeness
 from .._records.notice import address_of
 from .._records.path_part import ROOT_OWNER
-from .._records.run import RunRecord, StopRequest
+from .._records.run import RunRecord, StartRefusal
 from ..runner import files
 from ..runner.inherited import base_environment
 from ..runner.locks import SLOT_WITH_HEAD_S
 from .read import read_run, read_state
-from .starters.base import Starter, StartError
+from .starters.base import NotBegun, Starter, StartError
 from .starters.detached import starter_named
 
 # Beyond the time a member waits for its slot: interpreter start, imports, a slow disk.
@@ -168,7 +168,7 @@ def _await_running(host: Host, job: Job, starter: Starter, pid: int | None) -> R
         refused = files.read_json(refusal)
         if refused is not None:
             os.unlink(refusal)
-            raise StartError(str(StopRequest.from_dict(refused).why))
+            raise NotBegun(StartRefusal.from_dict(refused))
         state = read_state(host, job.run_dir) or RunRecord()
         # On several nodes a runner waits for the others, which may not have been started yet.
         started = state.phase != "waiting" or job.nnodes > 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pwd
 import socket
 import time
 from collections.abc import Callable
@@ -37,7 +38,15 @@ REMEDIES = {
 
 
 class Refused(Exception):
-    """This runner may not begin; the message says why, such as which launch holds the run or the slot."""
+    """This runner may not begin; the message says why, such as which launch holds the run or the slot.
+
+    holder is what that launch wrote of itself, slot the slot that it holds; without a slot it holds the run.
+    """
+
+    def __init__(self, message: str, holder: dict[str, Any] | None = None, slot: str | None = None) -> None:
+        super().__init__(message)
+        self.holder = holder
+        self.slot = slot
 
 
 def take(job: Job, run_dir: str, stopped: Callable[[], bool]) -> list[Lock]:
@@ -48,6 +57,7 @@ def take(job: Job, run_dir: str, stopped: Callable[[], bool]) -> list[Lock]:
         "nonce": job.nonce,
         "node": job.node,
         "pid": os.getpid(),
+        "user": _user_name() if job.container is None else None,  # a container has users of its own
         "since": utc(),
         "node_rank": job.node_rank,
         "created": job.created,
@@ -66,7 +76,7 @@ def take(job: Job, run_dir: str, stopped: Callable[[], bool]) -> list[Lock]:
             if stopped():
                 raise Refused(f"stopped while waiting for {resource}")
             if rival is not None and patience.ends(rival):  # None: it is free by now
-                raise Refused(_describe(rival, resource, job))
+                raise Refused(_describe(rival, resource, job), rival, job.slot if path == slot else None)
             time.sleep(TRY_S)
         locks.append(lock)
     _check_removed(dict(resources))
@@ -83,6 +93,13 @@ def _check_removed(resources: dict[str, str]) -> None:
             run_id = process_tree.environment(process.pid).get("MUSTER_RUN_ID", "?")
             lock = min(held)
             raise Refused(f"{resources[lock]} is held by run {run_id} (pid {process.pid}), but {lock} was removed")
+
+
+def _user_name() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:  # a user without a name
+        return str(os.geteuid())
 
 
 def _acquire(lock: Lock, holder: dict[str, Any]) -> bool:

@@ -48,7 +48,7 @@ def main(argv: list[str]) -> int:
     job = Job.from_dict(files.read_json(os.path.join(run_dir, f"job.{nonce}.json")))
     if os.environ.get("MUSTER_NODE", job.node) != job.node:
         why = f"{run_dir} has the job of {job.node}, another node; give each of the two its own launch_workdir"
-        return _refuse(run_dir, nonce, why)
+        return _refuse(run_dir, nonce, Refused(why))
     private_file = os.path.join(run_dir, f"private.{nonce}.json")
     private = files.read_json(private_file) or {}
     _remove(private_file)  # the secrets live in memory from here on
@@ -61,7 +61,7 @@ def main(argv: list[str]) -> int:
             shared_outputs.lay_out(job)
     except Refused as refused:
         _remove(os.path.join(run_dir, f"job.{nonce}.json"))
-        return _refuse(run_dir, nonce, str(refused))
+        return _refuse(run_dir, nonce, refused)
     _lay_out(job, run_dir)
     try:
         return Supervisor(job, run_dir, private, requests, Upkeep(job, run_dir, locks)).run()
@@ -82,9 +82,10 @@ def note_unit_end(run_dir: str, nonce: str, environment: Mapping[str, str]) -> i
     return 0
 
 
-def _refuse(run_dir: str, nonce: str, why: str) -> int:
+def _refuse(run_dir: str, nonce: str, refused: Refused) -> int:
     """Leave without touching the run that holds the slot; the module reads why."""
-    files.write_json(os.path.join(run_dir, f"refused.{nonce}.json"), {"why": why})
+    known = {"why": str(refused), "holder": refused.holder, "slot": refused.slot}
+    files.write_json(os.path.join(run_dir, f"refused.{nonce}.json"), known)
     return REFUSED
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.vars import transform_to_native_types
 
 from .._findings.errors import UserError
 from . import output_format
+from .connection import ModuleRunner
 from .controller import end_with_controller, end_without_reader, print_lines_at_once
 from .screen import show
 
@@ -31,7 +31,7 @@ PAGE_EXPECTED = "a file in a directory that you can write to; give another with 
 LAUNCH_DEFAULTS = Path(__file__).parents[3] / "roles" / "launch" / "defaults" / "main.yml"
 
 
-class Action(ActionBase):
+class Action(ModuleRunner):
     """An action plugin that gets plain, validated options, and whose `UserError` is the task's message."""
 
     OPTIONS: ClassVar[Mapping[str, Any]] = {}

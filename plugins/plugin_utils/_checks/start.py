@@ -118,6 +118,7 @@ def slot(node: Node, cluster: Cluster) -> Outcome:
     if holder is None:
         return passed(f"slot {slot} is free", "launch_slot")
     observed = f"slot {slot} is held by {holder.run_id or 'an unidentified run'}"
+    observed += f" of {holder.user}" if holder.user else ""
     observed += f" as node {holder.node}" if holder.node and holder.node != node.name else ""
     # The runners of one run took it within seconds of each other.
     others = [other.facts.holder for other in cluster.nodes.values()]

@@ -92,10 +92,15 @@ def _answer(name: str, variables: Mapping[str, Any], register: str, layers: Mapp
         return Silent(name, "its facts were not gathered", address, asked=False)
     facts = result.get("ansible_facts")
     if not isinstance(facts, Mapping) or not facts.get("node"):
-        message, why = text_of(result), one_line(task_message(result, "")) or "it returned no facts"
-        return Silent(name, why, address, message=message, reason_key=module_reason_key(result))
+        return silent_of(name, result, "it returned no facts", address)
     environment = [(native(variables, variable), origin) for variable, origin in layers.items()]
     return Node.from_facts(name, plain(facts), address, environment)
+
+
+def silent_of(name: str, result: Mapping[str, Any], default: str, address: str = "") -> Silent:
+    """Return a node whose task failed; default is why, where nothing says so."""
+    why = one_line(task_message(result, "")) or default
+    return Silent(name, why, address, message=text_of(result), reason_key=module_reason_key(result))
 
 
 def text_of(result: Mapping[str, Any]) -> str:

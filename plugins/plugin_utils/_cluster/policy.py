@@ -16,6 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .._findings.errors import display
 from .._findings.finding import Finding
+from .._findings.remedy import correct
 from .._request.parameters import Parameter, expected, read
 from .._request.variable_names import SECRET
 from .head_address import is_reachable
@@ -204,5 +205,5 @@ def _fault(name: str, raw: object, wanted: str) -> Finding:
         observed="it is not set" if raw is None else f"it is {display(raw)}",
         expected=wanted,
         source="the role muster.train.launch",
-        remedy=f"correct {name} in the inventory" if raw is not None else "use the role, or set it in the inventory",
+        remedy=correct(name) if raw is not None else "use the role, or set it in the inventory",
     )

@@ -34,6 +34,7 @@ class ReasonKey(enum.StrEnum):
     NO_SUDO = "no_sudo"
     UNUSABLE_SUDO = "unusable_sudo"
     NO_LOGIN = "no_login"
+    NO_SHELL = "no_shell"
     OLD_PYTHON = "old_python"
     NO_PYTHON = "no_python"
     NO_ANSWER = "no_answer"
@@ -137,6 +138,14 @@ REASONS = (
         "-e user=NAME)",
     ),
     Reason(
+        ReasonKey.NO_SHELL,
+        "login",
+        r"this account is (?:currently )?not available",
+        "{user} has no shell on {host}",
+        "a user that can run commands",
+        "set another user (ansible_user; for discover, -e user=NAME)",
+    ),
+    Reason(
         ReasonKey.OLD_PYTHON,
         "python",
         r"requires a minimum of python|future feature annotations is not defined|python 2\."
@@ -181,6 +190,8 @@ REASONS = (
         "free space, or create a home for {user}, or set ansible_remote_tmp",
     ),
 )
+# The checks of a host that is reached, which a module of Muster never fails for, unless it names the reason's key.
+ABOUT_MODULES = ("login", "sudo", "python")
 ERRNOS = {
     errno.ECONNREFUSED: ReasonKey.CLOSED_PORT,
     errno.EHOSTUNREACH: ReasonKey.NO_ROUTE,
@@ -210,6 +221,12 @@ def why(message: str, tried: ConnectionAttempt, source: str, key: str | None = N
 def is_known(message: str, key: str | None = None) -> bool:
     """Return whether `why` recognizes the reason."""
     return _reason(message, key) is not None
+
+
+def is_about_modules(message: str, key: str | None = None) -> bool:
+    """Return whether a message says why no module runs on a host that is reached: its shell, sudo or Python."""
+    reason = _reason(message, key)
+    return reason is not None and reason.check in ABOUT_MODULES
 
 
 def is_about_root(message: str) -> bool:
@@ -257,7 +274,7 @@ def _finding(reason: Reason, tried: ConnectionAttempt, source: str) -> Finding:
 
 def _unknown(message: str, tried: ConnectionAttempt, source: str) -> Finding:
     observed, remedy = one_line(message) or "it did not answer", f"try it: ssh {_login(tried)}"
-    return Finding("answer", tried.node, "error", observed, "its facts", source, remedy)
+    return Finding("answer", tried.node, "error", observed, "an answer", source, remedy)
 
 
 def _login(tried: ConnectionAttempt) -> str:

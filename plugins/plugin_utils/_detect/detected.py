@@ -22,7 +22,7 @@ from .._checks.gpu_findings import find_gpus
 from .._cluster import head_address
 from .._cluster.node import Node, NodeAnswer, Silent
 from .._cluster.policy import ClusterPolicy
-from .._cluster.silence import why_silent
+from .._cluster.silence import summarize, why_silent
 from .._findings.finding import Finding
 from .._nccl.environments import Users, decide_for
 from .._nccl.library import Library
@@ -106,7 +106,7 @@ def detect(answers: Sequence[NodeAnswer], policy: ClusterPolicy, users: Users) -
     for answer in answers:
         report = DetectedNode(answer.name, findings=by_node.get(answer.name, []))
         if isinstance(answer, Silent) or decided is None:
-            report = dataclasses.replace(report, why=silent[answer.name].why)
+            report = dataclasses.replace(report, why=summarize(silent[answer.name]))
         else:
             view, environment = decided.views[answer.name], decided.nodes[answer.name]
             report = dataclasses.replace(

@@ -78,7 +78,7 @@ def playbook(verb: str, *arguments: str) -> Remedy:
 
 
 def correct(variable: str) -> str:
-    return f"correct {variable} in the inventory"
+    return f"correct {variable} where it is set, with -e or in the inventory"
 
 
 CODE = ("setup", "--tags", "code")

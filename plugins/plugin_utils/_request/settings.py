@@ -183,7 +183,7 @@ def _unknown(verb: str, origin: str, names: Sequence[str], documented: Collectio
         | OTHER_NAMES.get(verb, {})
         | {p.environment.lower(): p.name for p in VERBS[verb] if p.environment}
     )
-    takes = f"{verb} takes {', '.join(parameters)}"
+    takes = f"{verb} takes {', '.join(parameters)}; also policy (launch_*, see roles/launch/README.md)"
     refusals = []
     for name in (name for name in names if name in unsupported):
         if name == "_raw_params":

@@ -15,6 +15,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import E
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RunRecord
 
 from .._findings.errors import error_record
+from . import unanswered
 from .events import attempts_data, gang_of
 from .infos import Info, runs_of
 from .progress import Sample, eta_s
@@ -87,7 +88,7 @@ def of_run(
         "ended_attempts": attempts_data(gang.ended_attempts),
         "replaced": dict(replaced or gang.replaced),
         "nodes": [_node(info) for info in infos],
-        "errors": unanswered(infos),
+        "errors": unanswered.errors(infos),
     }
 
 
@@ -96,15 +97,6 @@ def of_verdict(run_id: str | None, verdict: Verdict) -> dict[str, str | None]:
     why = f": {verdict.why}" if verdict.why else ""
     observed = verdict.why or verdict.verdict
     return error_record(f"{run_id} {verdict.verdict}{why}", verdict.node, "verdict", observed, "succeeded")
-
-
-def unanswered(infos: Sequence[Info]) -> list[dict[str, str | None]]:
-    """Return an error for each node that did not answer."""
-    return [
-        error_record(f"{info.node}: {info.run.phase}: {info.run.why}", info.node, "answer", info.run.why, "an answer")
-        for info in infos
-        if not info.answered
-    ]
 
 
 def of_logs(run_id: str | None, infos: Sequence[Info], limit: int | None, node: str | None, rank: int | None) -> Any:
@@ -116,7 +108,7 @@ def of_logs(run_id: str | None, infos: Sequence[Info], limit: int | None, node: 
         if node in (None, entry["node"]) and rank in (None, entry["rank"])
     ]
     lines.sort(key=lambda line: str(line["time"]))
-    return {"run_id": run_id, "lines": lines[-(limit or len(lines)) :], "errors": unanswered(infos)}
+    return {"run_id": run_id, "lines": lines[-(limit or len(lines)) :], "errors": unanswered.errors(infos)}
 
 
 class SampleLines:

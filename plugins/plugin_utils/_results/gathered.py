@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .._cluster.node import silent_of
+from .._cluster.silence import why_silent
 from .._findings.errors import error_record, task_message
 from .documents import KEYS, document
 
@@ -45,7 +47,9 @@ class GatheredDocument:
     def add_failure(self, node: str | None, task: str, result: Mapping[str, Any]) -> None:
         """Note a task that failed, unless what it returned has the reason."""
         self.add_result(node or "", task, {**result, "changed": False})
-        if not isinstance(result.get("verb_document"), Mapping):
+        if node and result.get("unreachable"):
+            self._errors.append(why_silent(silent_of(node, result, "it did not answer")).to_error())
+        elif not isinstance(result.get("verb_document"), Mapping):
             why = task_message(result, "no reason given")
             where = f"{node}: {task}" if node else task
             self._errors.append(error_record(f"{where}: {why}", node, task, why))

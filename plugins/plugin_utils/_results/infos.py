@@ -19,10 +19,14 @@ from ansible_collections.muster.train.plugins.module_utils._records.remaining im
 from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun, RunRecord
 from ansible_collections.muster.train.plugins.module_utils._records.stacks import RankStacks
 
-from .._cluster.node import Silent, module_reason_key, text_of
-from .._findings.errors import task_message
+from .._cluster.node import Silent, silent_of
+from .._cluster.silence import summarize, why_silent
+from .._cluster.unreachable import ReasonKey, is_about_modules
+from .._findings.finding import Finding
+from .._findings.invocation import Invocation
 from .._text.table import one_line
 from .by_head import place, speak
+from .held import earliest, explain_refusal
 
 # The options of every action that works on the nodes' answers.
 RESULT_OPTIONS: dict[str, dict[str, Any]] = {
@@ -38,7 +42,10 @@ CHOICE = "launch__by_head"
 
 @frozen
 class Info:
-    """One node's answer; without one, the run has the phase `unreachable` or `unknown`."""
+    """One node's answer; without one, the run has the phase `unreachable` or `unknown`.
+
+    finding says why not, and what to do.
+    """
 
     node: str
     run: RunRecord
@@ -49,8 +56,8 @@ class Info:
     changed: bool = False
     remaining: RemainingFiles | None = None  # of a node whose files were collected
     nodes: list[NodeStatus] = field(default_factory=list)  # what the head knows of all
-    silent: Silent | None = None  # of a node that was not reached
     stacks: list[RankStacks] = field(default_factory=list)
+    finding: Finding | None = None
 
 
 def answers(variables: Mapping[str, Any], args: Mapping[str, Any]) -> list[Info]:
@@ -89,7 +96,8 @@ def read_infos(results: Iterable[tuple[str, object]]) -> list[Info]:
     answered = [
         (node, result) for node, result in results if not (isinstance(result, Mapping) and result.get("skipped"))
     ]
-    infos = [_read(node, result) for node, result in answered]
+    since = earliest(result for _node, result in answered)
+    infos = [_read(node, result, since) for node, result in answered]
     head = next((info for info in infos if info.nodes), None)
     if head is None:
         return infos
@@ -117,7 +125,7 @@ def _with_ranks(info: Info, head: Info, status: NodeStatus) -> Info:
     return dataclasses.replace(info, run=place(info.run, head.run, status))
 
 
-def _read(node: str, result: Any) -> Info:
+def _read(node: str, result: Any, since: Mapping[str | None, str]) -> Info:
     if not isinstance(result, Mapping):
         return _without_answer(node, "unknown", "it was not contacted", Likeness.SILENT)
     answer = result.get("run")
@@ -137,20 +145,23 @@ def _read(node: str, result: Any) -> Info:
             nodes=read_nodes(result.get("nodes")),
             stacks=RankStacks.several(result.get("stacks")),
         )
-    why = result.get("why") or task_message(result, "no reason given")
-    limit = result.get("timedout")
-    if isinstance(limit, Mapping):
-        why = f"no answer within {limit.get('period')} s"
-    phase = "unreachable" if result.get("unreachable") or limit else "unknown"
+    is_late = isinstance(result.get("timedout"), Mapping)
+    phase = "unreachable" if result.get("unreachable") or is_late else "unknown"
+    silent = _late(node, result) if is_late else silent_of(node, result, "no reason given")
+    finding, why = explain_refusal(node, result, since), result.get("why") or silent.why
+    if phase == "unreachable" or is_about_modules(silent.message, silent.reason_key):
+        finding, why = why_silent(silent), summarize(silent)
     # A module that crashed has its traceback on the standard error.
     tail = result.get("log_tail") or str(result.get("module_stderr") or "").splitlines()
     # A module that names no likeness failed by itself, whatever it says.
     likeness = Likeness.SILENT if phase == "unreachable" else result.get("likeness", Likeness.OWN)
     info = _without_answer(node, phase, why, read_likeness(likeness), tail)
-    if phase != "unreachable":
-        return info
-    silent = Silent(node, str(info.run.why), message=text_of(result), reason_key=module_reason_key(result))
-    return dataclasses.replace(info, silent=silent)
+    return dataclasses.replace(info, finding=finding)
+
+
+def _late(node: str, result: Mapping[str, Any]) -> Silent:
+    """Return a node that did not answer within the task's time limit."""
+    return Silent(node, f"no answer within {result['timedout'].get('period')} s", reason_key=ReasonKey.NO_ANSWER)
 
 
 def _without_answer(node: str, phase: str, why: str, likeness: Likeness, tail: Sequence[str] = ()) -> Info:
@@ -166,3 +177,15 @@ def runs_of(infos: Iterable[Info]) -> list[RunRecord]:
 def run_id_of(infos: Iterable[Info], *requested: str | None) -> str | None:
     """Return the run ID: the first that was requested, else the first in the answers."""
     return next((run_id for run_id in (*requested, *(info.run.run_id for info in infos)) if run_id), None)
+
+
+def with_call(infos: Iterable[Info], invocation: Invocation) -> list[Info]:
+    """Return the answers with remedies whose commands are called as the user called this one."""
+    return [
+        dataclasses.replace(
+            info, finding=dataclasses.replace(info.finding, remedy=invocation.fill(info.finding.remedy))
+        )
+        if info.finding
+        else info
+        for info in infos
+    ]

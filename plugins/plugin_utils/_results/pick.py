@@ -5,18 +5,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.hidden import HiddenRuns
 from ansible_collections.muster.train.plugins.module_utils._records.job import SAFE_RUN_ID
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-from .._cluster.silence import why_silent
 from .._findings.errors import UserError
-from .._findings.finding import lines
 from .._request.hints import command
 from .._text.table import node_names
+from . import unanswered
 from .infos import Info
 
 # Number of runs that are suggested in place of one that does not exist.
@@ -31,14 +29,10 @@ class NoRun(UserError):
 
 
 class NoAnswer(NoRun):
-    """No node answered: a line says so, and one for each of the first nodes says why, and what to do."""
+    """No node answered: a line says so, and one for each of the first reasons says why, and what to do."""
 
-    def __init__(self, infos: Sequence[Info], addresses: Mapping[str, str]) -> None:
-        silent = [info.silent for info in infos[:NEWEST] if info.silent]
-        findings = [why_silent(dataclasses.replace(node, address=addresses.get(node.name, ""))) for node in silent]
-        # A module that failed on a node that was reached.
-        failed = [f"{info.node}: {info.run.why}" for info in infos[:NEWEST] if not info.silent]
-        UserError.__init__(self, "\n".join(["no node answered", *lines(findings), *map(clean, failed)]))
+    def __init__(self, infos: Sequence[Info]) -> None:
+        UserError.__init__(self, "\n".join(["no node answered", *unanswered.lines(infos)]))
 
 
 def pick(
@@ -47,18 +41,16 @@ def pick(
     call: str | None,
     workdirs: Mapping[str, str],
     verb: str | None = None,
-    addresses: Mapping[str, str] | None = None,
 ) -> str:
     """Return the requested run, or the newest on any node; raise NoRun when no node knows it.
 
     A stop prefers the newest active run: a launch that lost a race is newer than its winner, and ended.
-    `call` is how commands are called here, `workdirs` has the nodes' known work directories, `addresses` those by which
-    Ansible reaches them.
+    `call` is how commands are called here, `workdirs` has the nodes' known work directories.
     """
     silent = [info.node for info in infos if not info.answered]
     searched = [f"{info.node}:{workdirs.get(info.node, '')}".rstrip(":") for info in infos if info.answered]
     if not searched:
-        raise NoAnswer(infos, addresses or {})
+        raise NoAnswer(infos)
     created: dict[str, str] = {}
     alive = set()
     for run in (run for info in infos for run in info.runs if SAFE_RUN_ID.fullmatch(run.run_id or "")):

@@ -8,7 +8,7 @@ Everything here is text out of data that hosts sent: each string goes through `c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
@@ -18,10 +18,12 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._cluster.starter import UNITS
 from .._text.table import names, node_names, one_line, table
+from . import unanswered
 from .causes import ordered
 from .events import replaced_by
 from .grep import Grep
 from .infos import Info
+from .outside import NOT_HERE
 from .progress import stall_text
 from .rows import duration, losses, number, status_rows
 from .verdict import NO_METRICS, Verdict, count_ranks, members
@@ -63,14 +65,23 @@ def _remarks(run: RunRecord) -> str:
 
 
 def status_table(
-    runs: Sequence[RunRecord], width: int, replaced: Mapping[str, str] | None = None, every: bool = False
+    runs: Sequence[RunRecord],
+    width: int,
+    replaced: Mapping[str, str] | None = None,
+    every: bool = False,
+    outside: Collection[str] = (),
 ) -> list[str]:
     """Return one row for each node, for many nodes one for those that are alike, unless every one is asked for.
 
-    replaced has the spare that took a node's ranks, by node.
+    replaced has the spare that took a node's ranks, by node; the nodes outside are not in the inventory.
     """
     nodes = replaced_by(replaced or {})
-    return table(STATUS_HEADERS, status_rows(runs, nodes, _remarks, every), width)
+
+    def remarks(run: RunRecord) -> str:
+        where = NOT_HERE if run.node in outside and run.why != NOT_HERE else ""
+        return "; ".join(filter(None, [where, _remarks(run)]))
+
+    return table(STATUS_HEADERS, status_rows(runs, nodes, remarks, every), width)
 
 
 def first_progress(runs: Iterable[RunRecord]) -> Progress | None:
@@ -163,7 +174,7 @@ def not_started(infos: Sequence[Info], together: str | None) -> tuple[str, list[
     failed = sorted((info for info in infos if not info.answered), key=lambda info: read_likeness(info.run.likeness))
     if not failed:
         return together or "every node had started, a later task failed", []
-    lines = unanswered(failed)
+    lines = unanswered.lines(failed)
     tail = _tail(failed[0].node, None, failed[0].run.log_tail)
     lines += [clean(together)] if together else []
     return lines[0], [*(f"  {line}" for line in lines), *tail]
@@ -214,12 +225,3 @@ def no_such_rank(runs: Iterable[RunRecord], setting: Mapping[str, Any] | None) -
 
 def _time(stamp: object) -> str:
     return clean(stamp).replace("T", " ").removesuffix("Z")
-
-
-def unanswered(infos: Iterable[Info]) -> list[str]:
-    """Return a line for each node that did not answer."""
-    return [
-        clean(f"{info.node}: " + ("unreachable: " if info.run.phase == "unreachable" else "") + (info.run.why or ""))
-        for info in infos
-        if not info.answered
-    ]

@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._text.spans import spans
 from .._text.table import one_line, table
-from .documents import unanswered
+from . import unanswered
 from .infos import Info
 
 HEADERS = ("ranks", "which", "in", "called from")
@@ -140,7 +140,7 @@ def document_of(
         "directory": directory,
         "groups": [_group(members) for members in groups_of(items).values()],
         "ranks": [_rank(item, directory) for item in items],
-        "errors": unanswered(infos),
+        "errors": unanswered.errors(infos),
     }
 
 

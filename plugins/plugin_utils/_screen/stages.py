@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
@@ -16,10 +16,19 @@ PREFIX = "muster.train."
 
 @frozen
 class Stage:
-    """What a task does to the nodes, as the user reads it; a later task says why it failed on a node if reported."""
+    """What a task does to the nodes, as the user reads it; a later task says why it failed on a node if reported.
+
+    unchanged is what to say where it changed no node, checked where it only checked; None: the same.
+    """
 
     done: str
     reported: bool = False
+    unchanged: str | None = None
+    checked: str | None = None
+
+    def text(self, is_changed: bool, is_checked: bool) -> str:
+        """Return what the task has done, with {} for the nodes."""
+        return (self.checked if is_checked else None if is_changed else self.unchanged) or self.done
 
 
 # By the action of the task.
@@ -28,10 +37,20 @@ STAGES = {
     f"{PREFIX}run": Stage("started {}", reported=True),
     f"{PREFIX}run_info": Stage("read the run on {}"),
     f"{PREFIX}run_stacks": Stage("took the stacks on {}"),
-    f"{PREFIX}run_stop": Stage("asked {} to stop"),
-    f"{PREFIX}run_collect": Stage("collected the run from {}"),
-    f"{PREFIX}run_prune": Stage("cleaned up {}"),
+    f"{PREFIX}run_stop": Stage(
+        "asked {} to stop", unchanged="found nothing to stop on {}", checked="looked for what to stop on {}"
+    ),
+    f"{PREFIX}run_collect": Stage("collected the run from {}", checked="looked for what to collect on {}"),
+    f"{PREFIX}run_prune": Stage("cleaned up {}", checked="looked for what to remove on {}"),
 }
+
+# A stop of one launch: that which did not start on all nodes.
+WITHDRAWN = Stage("withdrew this launch from {}", unchanged="found nothing of this launch on {}")
+
+
+def stage_of(action: str, options: Container[str]) -> Stage | None:
+    """Return the stage of a task, by its action and the options that it has."""
+    return WITHDRAWN if action == f"{PREFIX}run_stop" and "nonce" in options else STAGES.get(action)
 
 
 def is_own(action: str) -> bool:
@@ -39,8 +58,10 @@ def is_own(action: str) -> bool:
     return action.startswith(PREFIX)
 
 
-def stage_line(stage: Stage, answered: Sequence[str], missing: Mapping[str, Sequence[str]], seconds: float) -> str:
+def stage_line(done: str, answered: Sequence[str], missing: Mapping[str, Sequence[str]], seconds: float) -> str:
     """Return ``gathered 126 of 128 nodes in 4.1 s: n7 and n9 unreachable``; missing has nodes by what is wrong.
+
+    done is the text of the stage.
 
     A single node, such as the head, is named: ``read the run on n1 in 0.4 s``.
     """
@@ -50,7 +71,7 @@ def stage_line(stage: Stage, answered: Sequence[str], missing: Mapping[str, Sequ
     if total == len(answered) == 1:
         reached = answered[0]
     wrong = ", ".join(f"{node_names(hosts)} {word}" for word, hosts in missing.items() if hosts)
-    return f"{stage.done.format(reached)} in {lasted(seconds)}{f': {wrong}' if wrong else ''}"
+    return f"{done.format(reached)} in {lasted(seconds)}{f': {wrong}' if wrong else ''}"
 
 
 def lasted(seconds: float) -> str:

@@ -10,7 +10,12 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
+from .._cluster.node import silent_of
+from .._cluster.silence import summarize, why_silent
+from .._cluster.unreachable import is_about_modules
 from .._findings.errors import error_record
+from .._findings.finding import Finding
+from .._findings.finding import lines as finding_lines
 from .._text.table import names, node_names, one_line, table
 
 HEADERS = ("node", "what", "which")
@@ -20,11 +25,15 @@ SHOWN = 6
 
 @frozen
 class PruneAnswer:
-    """What a node answered to `run_prune`; result is None if it did not answer, and why is the reason."""
+    """What a node answered to `run_prune`; result is None if it did not answer, and why is the reason.
+
+    finding says why no module ran on the node, and what to do.
+    """
 
     node: str
     result: Mapping[str, Any] | None
     why: str = ""
+    finding: Finding | None = None
 
     @property
     def failed(self) -> bool:
@@ -37,7 +46,10 @@ def answer(node: str, registered: object) -> PruneAnswer:
     if not isinstance(registered, Mapping):
         return PruneAnswer(node, None, "it was not contacted")
     if registered.get("removed") is None:
-        return PruneAnswer(node, None, one_line(registered.get("msg") or "it gave no answer"))
+        silent = silent_of(node, registered, "it gave no answer")
+        if registered.get("unreachable") or is_about_modules(silent.message, silent.reason_key):
+            return PruneAnswer(node, None, summarize(silent), why_silent(silent))
+        return PruneAnswer(node, None, silent.why)
     return PruneAnswer(node, registered)
 
 
@@ -46,7 +58,8 @@ def lines(answers: Sequence[PruneAnswer], check: bool, width: int) -> list[str]:
     rows = {answer.node: _rows(answer, "would go" if check else "removed") for answer in answers}
     lines = table(HEADERS, [row for node_rows in rows.values() for row in node_rows], width)
     idle = [node for node, node_rows in rows.items() if not node_rows]
-    return [*lines, f"no run to remove on {node_names(idle)}"] if idle else lines
+    findings = finding_lines(answer.finding for answer in answers if answer.finding is not None)
+    return [*lines, *([f"no run to remove on {node_names(idle)}"] if idle else []), *findings]
 
 
 def document(answers: Sequence[PruneAnswer], check: bool) -> dict[str, Any]:
@@ -64,6 +77,9 @@ def document(answers: Sequence[PruneAnswer], check: bool) -> dict[str, Any]:
                 **{key: result.get(key) if key == "engine" else list(result.get(key) or []) for key in keys},
             }
         )
+        if answer.finding is not None:
+            errors.append(answer.finding.to_error())
+            continue
         whys = [str(why) for why in result.get("failed_on") or []] if answer.result is not None else [answer.why]
         errors += [error_record(f"{answer.node}: {why}", answer.node, "teardown", why) for why in whys]
     return {"check_mode": check, "nodes": nodes, "errors": errors}

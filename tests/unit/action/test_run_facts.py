@@ -10,7 +10,7 @@ from unittest.mock import MagicMock
 
 import pytest
 import yaml
-from ansible.errors import AnsibleConnectionFailure, AnsibleError
+from ansible.errors import AnsibleError
 
 from ansible_collections.muster.train.plugins.action.run_facts import NEXT_MODULE, ActionModule
 from ansible_collections.muster.train.tests.support.actions import Hosts
@@ -64,26 +64,3 @@ def test_without_a_request_no_node_is_asked() -> None:
     action = Fake()
     assert action.perform({}, {"hostvars": Hosts(localhost={}), "inventory_hostname": "n1"})["skipped"]
     assert action.calls == []
-
-
-@pytest.mark.parametrize(
-    ("message", "tries"),
-    [
-        ('Data could not be sent to remote host "n1". Make sure this host can be reached over ssh: ', 2),
-        ("Failed to connect to the host via ssh: ssh: connect to host n1 port 22: Connection refused", 1),
-    ],
-)
-def test_a_message_of_ssh_that_was_lost_is_asked_for_once_more(message: str, tries: int) -> None:
-    class Lost(Fake):
-        def _execute_module(self, *words: Any, **options: Any) -> dict[str, Any]:
-            facts = super()._execute_module(*words, **options)
-            if len(self.calls) <= 2:
-                raise AnsibleConnectionFailure(message if len(self.calls) == 1 else "Host key verification failed.")
-            return facts
-
-    action = Lost()
-    variables = {**DEFAULTS, "inventory_hostname": "n1", "ansible_play_hosts_all": ["n1"], "hostvars": HOSTS}
-    with pytest.raises(AnsibleConnectionFailure) as failure:
-        action.perform({}, variables)
-    assert len(action.calls) == tries
-    assert str(failure.value) == ("Host key verification failed." if tries == 2 else message)

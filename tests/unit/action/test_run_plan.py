@@ -148,6 +148,16 @@ def test_a_node_without_facts_is_named() -> None:
     assert result["msg"].startswith("node1 and node2: answer: its facts were not gathered; expected its facts")
 
 
+def test_a_relative_work_directory_is_refused_by_its_variable() -> None:
+    hosts = hostvars(1)
+    hosts["node0"]["launch__facts"] = {"failed": True, "msg": "workdir must be an absolute path"}
+    hosts["node0"]["launch_workdir"] = "rel/dir"
+    assert run(request(1), hosts)["msg"] == (
+        "node0: launch_workdir: it is 'rel/dir'; expected an absolute path on the node, or one that begins with ~ "
+        "(node_facts); correct launch_workdir where it is set, with -e or in the inventory"
+    )
+
+
 def test_all_that_stands_against_the_plan_is_in_the_message() -> None:
     hosts = hostvars(2)
     hosts["node1"]["launch__facts"]["ansible_facts"]["node"]["python"]["path"] = None

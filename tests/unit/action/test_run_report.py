@@ -118,7 +118,7 @@ def test_only_the_runs_own_nodes_are_rows(run: Show) -> None:
     assert "failed" not in run("stopped", {**hosts, "node1": silent}, all_answer=True)[1]
     apart = {"node0": info("node0", "running", nnodes=2), "node1": silent}
     assert run("stopped", apart, all_answer=True)[1]["msg"].startswith(
-        "node1: unreachable: no route. Its processes of the run"
+        "node1: the run was not reached; fix that and repeat the command"
     )
 
 

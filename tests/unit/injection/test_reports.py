@@ -15,7 +15,7 @@ import yaml
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._findings import finding
-from ansible_collections.muster.train.plugins.plugin_utils._results import experiment, progress
+from ansible_collections.muster.train.plugins.plugin_utils._results import experiment, progress, unanswered
 from ansible_collections.muster.train.plugins.plugin_utils._results.collected import target
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos
 from ansible_collections.muster.train.plugins.plugin_utils._results.listing import list_lines
@@ -24,7 +24,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.report impor
     log_lines,
     not_started,
     status_table,
-    unanswered,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._results.report import summary as report_summary
 from ansible_collections.muster.train.plugins.plugin_utils._results.summary import summarize
@@ -81,7 +80,7 @@ def test_what_a_host_says_is_only_printed(texts: dict[str, str]) -> None:
             report_summary(RUN_ID, verdict, [record]),
             *explanation(verdict),
             *log_lines(infos, 50),
-            *unanswered(infos),
+            *unanswered.lines(infos),
             *not_started(infos, text)[1],
             *map(clean, list_lines([summarize(RUN_ID, yaml.safe_dump(run_yml))], 160)),
         ]

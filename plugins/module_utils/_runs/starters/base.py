@@ -10,6 +10,7 @@ import os
 from ..._host.host import Host
 from ..._records.job import Job
 from ..._records.likeness import Likeness
+from ..._records.run import StartRefusal
 
 LAST_LINES = 20
 
@@ -24,6 +25,14 @@ class StartError(Exception):
         super().__init__(message)
         self.tail = tail or []
         self.likeness = likeness
+
+
+class NotBegun(StartError):
+    """The runner may not begin, because another launch holds the slot or the run."""
+
+    def __init__(self, refusal: StartRefusal) -> None:
+        super().__init__(str(refusal.why))
+        self.refusal = refusal
 
 
 class Starter:

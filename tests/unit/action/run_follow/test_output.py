@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from itertools import repeat
+from typing import Any
 
 import pytest
 from ansible.errors import AnsibleActionFail
@@ -134,9 +135,22 @@ def test_interrupted_before_the_head_was_seen(make: Make, printed: list[str]) ->
     assert printed[0] == "run1 is still active; nothing was collected"
 
 
-def test_a_head_that_told_no_run_dir(make: Make) -> None:
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (
+            {"run": {"node": "node0", "phase": "not_found"}},
+            "the head node0 does not have run run1: `status` shows the other nodes",
+        ),
+        (
+            {"unreachable": True, "msg": "ssh: connect to host 10.0.0.9 port 22: Connection refused"},
+            "node0: answer: ssh: connect to host 10.0.0.9 port 22: Connection refused; expected an SSH server "
+            "(Ansible); start sshd there, or set its port (ansible_port; for discover, 10.0.0.9:PORT)\n"
+            "a run is followed on its head, node0; `status` shows the other nodes",
+        ),
+    ],
+)
+def test_a_head_without_a_run_directory(make: Make, result: dict[str, Any], message: str) -> None:
     with pytest.raises(AnsibleActionFail) as caught:
-        make(run_dir="").run(task_vars={})
-    assert str(caught.value) == (
-        "the head node0 does not answer or does not have run run1: `status` shows the other nodes"
-    )
+        make(run_dir="").run(task_vars={"hostvars": {"node0": {"launch__info": result}}})
+    assert str(caught.value) == message

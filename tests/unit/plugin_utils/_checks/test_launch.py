@@ -73,7 +73,7 @@ def called_names() -> set[str]:
 def test_a_finding_has_the_name_of_its_check() -> None:
     # No check is made of these: facts that the plan lacks, parameters, groups and directories that are refused, what
     # discover meets.
-    others = {"facts", "launcher", "nodes", "nproc", "outputs", "spares", "file", "host key"}
+    others = {"facts", "launcher", "nodes", "nproc", "outputs", "spares", "file", "host key", "run"}
     assert called_names() - set(NAMES) == others
 
 

@@ -35,7 +35,7 @@ def test_an_unknown_parameter_is_named_with_the_nearest_and_the_allowed() -> Non
     assert line.startswith(
         "chanels: unknown parameter (-e chanels); did you mean 'channels'? launch takes channels, threads, nproc, "
     )
-    assert line.endswith("mode, page, output, run_id")
+    assert line.endswith("mode, page, output, run_id; also policy (launch_*, see roles/launch/README.md)")
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,9 @@ def test_an_environment_must_be_a_mapping_and_the_refusal_has_an_example(value: 
 
 def test_a_parameter_of_launch_given_to_another_verb() -> None:
     line = only_line({"channels": "42"}, verb="status")
-    assert (
-        line
-        == "channels: unknown parameter (-e channels); it belongs to the verb launch; status takes run_id, all, output"
+    assert line == (
+        "channels: unknown parameter (-e channels); it belongs to the verb launch; status takes run_id, all, output; "
+        "also policy (launch_*, see roles/launch/README.md)"
     )
 
 

@@ -71,3 +71,13 @@ def test_a_setup_names_changes_and_has_the_preflight_in_it() -> None:
     assert documents.errors(ended) == []
     assert (ended["verb"], ended["changes"]) == ("setup", {"node1": ["Write the limits"]})
     assert ended["preflight"]["code"] == 0
+
+
+def test_a_node_that_was_not_reached_has_its_remedy() -> None:
+    document = GatheredDocument()
+    document.begin_play("setup")
+    message = "ssh: connect to host n1 port 22: Connection refused"
+    document.add_failure("n1", "code: Copy the code", {"unreachable": True, "msg": message})
+    (error,) = document.end(failed=True)["errors"]
+    assert (error["node"], error["check"], error["observed"]) == ("n1", "answer", message)
+    assert error["remedy"].startswith("start sshd there")

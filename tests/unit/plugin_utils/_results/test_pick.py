@@ -104,7 +104,7 @@ def test_an_unknown_run() -> None:
 
 def test_no_node_answered() -> None:
     assert refused([SILENT], "run_a") == (
-        "no node answered\nnode9: answer: no route to host; expected its facts (Ansible); try it: ssh node9"
+        "no node answered\nnode9: answer: no route to host; expected an answer (Ansible); try it: ssh node9"
     )
     assert refused([]) == "no node answered"
 
@@ -114,9 +114,10 @@ def test_nodes_that_were_not_reached_are_explained_as_a_launch_does() -> None:
         'Task failed: Data could not be sent to remote host "10.0.0.9". Make sure this host can be reached over ssh: '
         "ssh: connect to host 10.0.0.9 port 22: Connection refused"
     )
-    infos = read_infos([("node9", {"unreachable": True, "msg": text}), ("node8", {"failed": True, "msg": "no disk"})])
+    answers = [("node9", {"unreachable": True, "msg": text}), ("node8", {"failed": True, "msg": "no disk"})]
+    infos = read_infos(answers)
     with pytest.raises(NoRun) as caught:
-        pick(infos, None, None, {}, addresses={"node9": "10.0.0.9"})
+        pick(infos, None, None, {})
     assert str(caught.value).splitlines() == [
         "no node answered",
         "node9: answer: ssh: connect to host 10.0.0.9 port 22: Connection refused; expected an SSH server (Ansible); "

@@ -214,7 +214,7 @@ def test_not_started() -> None:
     assert why == f"node1: {held}"
     assert lines == [
         f"  node1: {held}",
-        "  node2: unreachable: no route",
+        "  node2: answer: no route; expected an answer (Ansible); try it: ssh node2",
         "  last lines of node1/-:",
         "    | last word",
     ]

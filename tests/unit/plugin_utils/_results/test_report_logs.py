@@ -60,7 +60,3 @@ def test_log_lines_the_last_of_a_node_or_rank() -> None:
 def test_a_line_without_a_time_comes_first() -> None:
     odd = read_infos([("node0", {"run": RUNS["node0"], "log": [entry("node0", 0, "", "odd")]})])
     assert report.log_lines([*LOGS, *odd], 50)[0] == " " * 24 + "node0/rank0  | odd"
-
-
-def test_unanswered() -> None:
-    assert report.unanswered(LOGS) == ["node2: boom"]

@@ -14,11 +14,12 @@ from ansible_collections.muster.train.plugins.plugin_utils._screen.stages import
     STAGES,
     lasted,
     stage_line,
+    stage_of,
     task_title,
 )
 
 NODES = [f"n{number:03d}" for number in range(1, 129)]
-GATHERED = STAGES["muster.train.node_facts"]
+GATHERED = STAGES["muster.train.node_facts"].done
 
 
 def test_a_stage_has_its_nodes_and_its_time() -> None:
@@ -31,6 +32,24 @@ def test_a_stage_names_the_nodes_that_are_missing() -> None:
     missing = {"unreachable": ["n007", "n009"], "failed": ["n010"]}
     line = stage_line(GATHERED, [node for node in NODES if node not in ("n007", "n009", "n010")], missing, 64.2)
     assert line == "gathered 125 of 128 nodes in 1 min 4 s: n007 and n009 unreachable, n010 failed"
+
+
+@pytest.mark.parametrize(
+    ("is_changed", "is_checked", "text"),
+    [
+        (True, False, "asked {} to stop"),
+        (False, False, "found nothing to stop on {}"),
+        (True, True, "looked for what to stop on {}"),
+        (False, True, "looked for what to stop on {}"),
+    ],
+)
+def test_a_stage_says_what_was_done_and_not_what_would_be(is_changed: bool, is_checked: bool, text: str) -> None:
+    assert STAGES["muster.train.run_stop"].text(is_changed, is_checked) == text
+    withdrawn = stage_of("muster.train.run_stop", ["workdir", "nonce"])
+    assert withdrawn is not None
+    assert withdrawn.text(True, False) == "withdrew this launch from {}"
+    assert stage_of("muster.train.run_stop", ["workdir"]) is STAGES["muster.train.run_stop"]
+    assert STAGES["muster.train.run_info"].text(is_changed, is_checked) == "read the run on {}"
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.04, "0.0 s"), (9.9, "9.9 s"), (34.4, "34 s"), (125, "2 min 5 s")])

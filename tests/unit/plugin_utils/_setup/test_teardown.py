@@ -42,4 +42,5 @@ def test_nodes_without_an_answer_and_failures() -> None:
         "n1    no answer  no route",
         "n2    not asked  containers: the engine reports: no answer within 15 s",
         "n2    failed     run a: Permission denied",
+        "n1: answer: no route; expected an answer (Ansible); try it: ssh n1",
     ]

@@ -1,0 +1,14 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action `run_prune`: runs the module, and asks once more where the reason why a connection failed was lost."""
+
+from __future__ import annotations
+
+from ansible.plugins.action.normal import ActionModule as NormalAction
+
+from ansible_collections.muster.train.plugins.plugin_utils._action.connection import ModuleRunner
+
+
+class ActionModule(ModuleRunner, NormalAction):
+    """Run the module."""

@@ -1,0 +1,40 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A launch that another one keeps out: which run holds what it needs, whose it is, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.run import LaunchHolder
+
+from .._findings.finding import Finding
+from .._findings.remedy import playbook, sentence
+
+
+def earliest(results: Iterable[object]) -> dict[str | None, str]:
+    """Return since when each launch holds what others need, by its nonce: its runners begin seconds apart."""
+    since: dict[str | None, str] = {}
+    for holder in (LaunchHolder.optional(result.get("holder")) for result in results if isinstance(result, Mapping)):
+        if holder is not None and holder.since:
+            since[holder.nonce] = min(holder.since, since.get(holder.nonce, holder.since))
+    return since
+
+
+def explain_refusal(node: str, result: Mapping[str, Any], since: Mapping[str | None, str]) -> Finding | None:
+    """Return which launch keeps this one out, with the same words on all nodes; None where none does."""
+    holder = LaunchHolder.optional(result.get("holder"))
+    if holder is None or holder.run_id is None:
+        return None
+    slot, start = result.get("slot"), since.get(holder.nonce)
+    whose = f" of {holder.user}" if holder.user else ""
+    whose += f" as node {holder.node}" if holder.node not in (None, node) else ""
+    whose += f" since {start}" if start else ""
+    remedy = sentence("wait for its end, or stop it: ", playbook("stop", "-e", f"run_id={holder.run_id}"))
+    if slot is None:
+        observed = f"run {holder.run_id} is held by its launch {str(holder.nonce)[:8]}{whose}"
+        return Finding("run", node, "fail", observed, "no other launch of this run", "run_id", remedy)
+    observed = f"slot {slot} is held by run {holder.run_id}{whose}"
+    return Finding("slot", node, "fail", observed, "a free slot", "launch_slot", remedy)
