@@ -56,15 +56,16 @@ class Screen:
         self.callback._display = display
         self.callback._plugin_options = {"display_failed_stderr": False, "show_custom_stats": False}
 
-    def stage(self, action: str, unreachable: tuple[str, ...] = ()) -> None:
+    def stage(self, action: str, unreachable: tuple[str, ...] = (), changed: bool = False) -> None:
         """Run a task on every node."""
         task = SimpleNamespace(
-            action=f"muster.train.{action}", _uuid=action, loop=None, run_once=False, check_mode=False,
+            action=f"muster.train.{action}", _uuid=action, args={}, loop=None, run_once=False, check_mode=False,
             ignore_unreachable=True, get_name=lambda: action,
         )  # fmt: skip
         self.callback.v2_playbook_on_task_start(task, False)
         for node in self.nodes:
-            result = SimpleNamespace(task=task, host=SimpleNamespace(get_name=lambda node=node: node), result={})
+            host, answer = SimpleNamespace(get_name=lambda node=node: node), {"changed": changed}
+            result = SimpleNamespace(task=task, host=host, result=answer)
             if node in unreachable:
                 self.callback.v2_runner_on_unreachable(result)
             else:
@@ -150,7 +151,7 @@ def test_stop(shown: Screen) -> None:
         answer["launch__info"]["runs"] = [{"run_id": RUN_ID, "alive": True, "phase": "running"}]
     shown.stage("run_info")
     shown.report("stopping", going, grace=60)
-    shown.stage("run_stop")
+    shown.stage("run_stop", changed=True)
     shown.report("stopped", shown.answers("stopped"), all_answer=True)
 
 
