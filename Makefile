@@ -9,7 +9,7 @@ LINK := collections/ansible_collections/muster/train
 # As if the virtual environment were active.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help launch unit check test lint format sanity build molecule cluster cluster-down faults importer workloads docs changelog clean link dev engine
+.PHONY: help launch unit check test lint format sanity build molecule cluster cluster-down faults mutations importer workloads docs changelog clean link dev engine
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -83,6 +83,9 @@ cluster-down: dev ## remove the hosts of make cluster
 
 faults: dev ## inject every fault into gangs of runners and measure; takes half an hour
 	python tests/faults/suite.py --json .cache/faults.json
+
+mutations: engine dev ## break each role on real hosts: its scenario must notice; takes a quarter of an hour
+	pytest tests/integration/mutations.py
 
 workloads: dev .cache/workloads/.installed ## launch programs of Lightning, Hugging Face, DeepSpeed and trackers; takes half an hour
 	pytest tests/workloads/suite.py --durations=0

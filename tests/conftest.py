@@ -17,7 +17,7 @@ ON_REAL_HOSTS = {
     "scenarios": ("test_hosts.py", "test_releases.py"),
     "faults": (
         *("test_whole_way.py", "test_shared_home.py", "test_live_faults.py", "test_live_gang.py"),
-        *("test_mutations.py", "test_secrets.py"),
+        *("mutations.py", "test_secrets.py"),
     ),
 }
 ROOT = Path(__file__).resolve().parent.parent

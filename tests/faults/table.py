@@ -274,7 +274,7 @@ ROWS = [
         "that of the winner",
         (Fault("two launches at once: until one runs", races.two_launches, None, "races", IDLE),),
         (
-            "tests/integration/test_races.py::test_one_of_two_launches_wins_twenty_times",
+            "tests/integration/test_races.py::test_one_of_two_launches_wins_every_time",
             "tests/integration/test_races.py::test_two_launches_at_once_from_one_directory",
             "tests/integration/test_meetings.py::test_one_run_in_two_slots_is_that_of_one_launch",
             "tests/integration/test_meetings.py::test_of_two_launches_with_opposite_heads_one_wins",

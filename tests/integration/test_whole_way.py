@@ -107,10 +107,13 @@ def way(request: pytest.FixtureRequest, real_inventory: Path, tmp_path: Path) ->
 
 
 def test_from_setup_to_collect(way: Way) -> None:
-    predicted = changes(way.play("setup", "--check"))
-    assert all(predicted)
-    assert changes(way.play("setup")) == predicted
-    assert changes(way.play("setup")) == [0, 0, 0]
+    if way.policy["launch_runtime"] == "docker":
+        predicted = changes(way.play("setup", "--check"))
+        assert all(predicted)
+        assert changes(way.play("setup")) == predicted
+        assert changes(way.play("setup")) == [0, 0, 0]
+    else:  # the hosts are set up, and only the code is new
+        assert all(changes(way.play("setup")))
     way.play("preflight")
 
     printed = way.train(channels=42, script_args=["--override", f"training.steps={STEPS}"])

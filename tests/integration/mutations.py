@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A role that is broken in one place turns its scenario red: the scenario sees what the role is for.
+"""A role that is broken in one place turns its scenario red: the scenario sees what the role is for. `make mutations`.
 
 On the tests' own hosts, or on others that MUSTER_TEST_INVENTORY names: as many mutations side by side as there are
 hosts, each on one; alone and on all of them where one host would show nothing (`hosts: all`).
@@ -17,35 +17,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
+from ansible_collections.muster.train.tests.support.mutations import MUTATIONS, mutate
 from ansible_collections.muster.train.tests.support.real_hosts import ROOT, environment
 
-MUTATIONS = {
-    f"{path.stem}: {mutation['name']}": (path.stem, mutation)
-    for path in sorted((ROOT / "tests/mutations").glob("*.yml"))
-    for mutation in yaml.safe_load(path.read_text())
-}
 # What a scenario and the roles need of the collection.
 PARTS = ("galaxy.yml", "meta", "molecule", "playbooks", "plugins", "roles")
-
-
-def mutate(text: str, mutation: dict[str, Any]) -> str:
-    """Break a file in the one place that is meant."""
-    assert text.count(mutation["text"]) == 1, f"{mutation['text']!r} has to be once in {mutation['file']}"
-    return text.replace(mutation["text"], mutation["instead"])
-
-
-@pytest.mark.parametrize("name", MUTATIONS)
-def test_mutations_fit_the_roles(name: str) -> None:
-    _role, mutation = MUTATIONS[name]
-    path = ROOT / mutation["file"]
-    before = path.read_text()
-    after = mutate(before, mutation)
-    assert yaml.safe_load(after) != yaml.safe_load(before)
 
 
 class Scenario:

@@ -1,0 +1,24 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The places where roles are broken (tests/mutations), to see whether a scenario notices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from .real_hosts import ROOT
+
+MUTATIONS = {
+    f"{path.stem}: {mutation['name']}": (path.stem, mutation)
+    for path in sorted((ROOT / "tests/mutations").glob("*.yml"))
+    for mutation in yaml.safe_load(path.read_text())
+}
+
+
+def mutate(text: str, mutation: dict[str, Any]) -> str:
+    """Break a file in the one place that is meant."""
+    assert text.count(mutation["text"]) == 1, f"{mutation['text']!r} has to be once in {mutation['file']}"
+    return text.replace(mutation["text"], mutation["instead"])
