@@ -24,6 +24,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import login
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import InvalidValue, Parameter, read
 from ansible_collections.muster.train.plugins.plugin_utils._results import report, unanswered
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import (
     RESULT_OPTIONS,
@@ -34,6 +35,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.infos import
 from ansible_collections.muster.train.plugins.plugin_utils._results.place import RankPlace, node_of, place_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import members
 
+DOCKER = Parameter("launch_docker", "arguments")
 PLUGIN = "ssh"
 # Its options that a command needs, by Ansible's names.
 SETTINGS = ("host", "port", "remote_user", "private_key_file", "ssh_executable", "host_key_checking")
@@ -70,7 +72,7 @@ class ActionModule(ControllerAction):
 
     def _command(self, place: RankPlace, variables: dict[str, Any]) -> list[str]:
         known = self.host_values(place.node, OF_NODE, variables)
-        inside = login.Inside(known.get("launch_docker") or ["docker"], place.container) if place.container else None
+        inside = login.Inside(_docker(place.node, known), place.container) if place.container else None
         return login.command(self._login(place.node, known, variables), place.directory, inside)
 
     def _login(self, node: str, known: dict[str, Any], variables: dict[str, Any]) -> login.Login:
@@ -108,6 +110,15 @@ class ActionModule(ControllerAction):
             options=options,
             become_user=become_user,
         )
+
+
+def _docker(node: str, known: dict[str, Any]) -> list[str]:
+    """Return how Docker is called on a node; the variable may be one line."""
+    try:
+        words = read(DOCKER, known.get("launch_docker") or ["docker"])
+    except InvalidValue as error:
+        raise UserError(f"{node}: launch_docker: {error}") from None
+    return words if isinstance(words, list) else []
 
 
 def _become_user(node: str, known: dict[str, Any]) -> str | None:

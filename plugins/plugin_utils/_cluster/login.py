@@ -17,6 +17,7 @@ SSH = tuple(
     for name in ("ssh", "smart", "paramiko", "paramiko_ssh")
 )
 SHELL = 'exec "${SHELL:-sh}"'
+SHELL_INSIDE = "command -v bash >/dev/null && exec bash; exec sh"
 # Options of ssh that serve many short connections, and mean nothing to a single one.
 _OF_ANSIBLE = ("control", "serveralive")
 
@@ -62,7 +63,18 @@ def command(login: Login, directory: str | None, inside: Inside | None = None) -
     """Return the words of the command; directory: where the shell begins, None for the user's home."""
     if inside is not None:
         workdir = ["--workdir", directory] if directory else []
-        within = [*_become(login), *inside.docker, "exec", "--interactive", "--tty", *workdir, inside.name, "bash"]
+        within = [
+            *_become(login),
+            *inside.docker,
+            "exec",
+            "--interactive",
+            "--tty",
+            *workdir,
+            inside.name,
+            "sh",
+            "-c",
+            SHELL_INSIDE,
+        ]
     elif directory or login.become_user:
         enter = f"cd {shlex.quote(directory)} && " if directory else ""
         within = [*_become(login), "sh", "-c", f"{enter}{SHELL}"]

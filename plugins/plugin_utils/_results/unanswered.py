@@ -43,4 +43,4 @@ def lines(infos: Iterable[Info]) -> list[str]:
         for reason, group in list(nodes.items())[:MOST]
     ]
     others = [node for group in list(nodes.values())[MOST:] for node in group]
-    return [*shown, clean(f"{node_names(others)}: no answer either")] if others else shown
+    return [*shown, clean(f"{node_names(others)}: other reasons")] if others else shown

@@ -13,6 +13,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.login import
 
 BOX = Inside(["sudo", "-n", "docker"], "muster-r-1")
 SHELL = 'exec "${SHELL:-sh}"'
+SHELL_INSIDE = "command -v bash >/dev/null && exec bash; exec sh"
 
 
 def test_a_node_behind_ssh() -> None:
@@ -27,11 +28,11 @@ def test_a_node_behind_ssh() -> None:
 
 def test_a_container_on_it() -> None:
     assert shlex.split(command(Login("n2"), "/code", BOX)[-1]) == [
-        *("sudo", "-n", "docker", "exec", "--interactive", "--tty", "--workdir", "/code", "muster-r-1", "bash")
+        *("sudo", "-n", "docker", "exec", "--interactive", "--tty", "--workdir", "/code", "muster-r-1"),
+        *("sh", "-c", SHELL_INSIDE),
     ]
-    assert command(Login("n2", local=True), None, Inside(["docker"], "c")) == [
-        *("docker", "exec", "--interactive", "--tty", "c", "bash")
-    ]
+    inside = ["docker", "exec", "--interactive", "--tty", "c", "sh", "-c", SHELL_INSIDE]
+    assert command(Login("n2", local=True), None, Inside(["docker"], "c")) == inside
 
 
 def test_another_user() -> None:

@@ -84,7 +84,7 @@ def test_what_is_the_same_on_several_nodes_is_one_line() -> None:
     infos = read_infos([(f"n{number}", {"failed": True, "msg": "boom"}) for number in range(1, 3)] + [("n0", ANSWER)])
     assert unanswered.lines(infos) == ["n1 and n2: boom"]
     many = read_infos([(f"n{number}", {"failed": True, "msg": f"boom {number}"}) for number in range(1, 9)])
-    assert unanswered.lines(many)[-2:] == ["n5: boom 5", "n6, n7 and n8: no answer either"]
+    assert unanswered.lines(many)[-2:] == ["n5: boom 5", "n6, n7 and n8: other reasons"]
 
 
 def holder(node: str, since: str, **more: str) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def test_a_launch_that_is_kept_out_names_the_other_once_and_what_to_do() -> None
     infos = with_call(read_infos(results), Invocation("ansible-playbook -i hosts.yml"))
     line = (
         "node0 and node1: slot: slot default is held by run multinode_1 of alice since 2026-11-20T14:30:52Z; "
-        "expected a free slot (launch_slot); wait for its end, or stop it: "
+        "expected a free slot (launch_slot); launch with -e wait=2h, which queues for it, or stop it: "
         "ansible-playbook -i hosts.yml muster.train.stop -e run_id=multinode_1"
     )
     assert unanswered.lines(infos) == [line]
