@@ -131,8 +131,9 @@ class CallbackModule(Default):
         self._handle_warnings(result.result)
         stage = STAGES.get(result.task.action)
         text = "" if result.task.loop and "results" in result.result else self._failure(result)
+        has_reporter = is_own(result.task.action) and ignore_errors
         # Another task says what failed, or this one has printed it.
-        if (stage and (stage.reported or ignore_errors)) or result.result.get("reported"):
+        if has_reporter or (stage and stage.reported) or result.result.get("reported"):
             text = ""
         self._fail(result, "failed", text, ignore_errors)
 
@@ -141,7 +142,7 @@ class CallbackModule(Default):
         self._handle_warnings(result.result)
         ignored = bool(result.task.ignore_unreachable)
         # What ignores it reports it: the table of `status`, the checks, the plan.
-        text = "" if ignored and result.task.action in STAGES else _unreachable(result)
+        text = "" if ignored and is_own(result.task.action) else _unreachable(result)
         self._fail(result, "unreachable", text, ignored)
 
     @unless_verbose

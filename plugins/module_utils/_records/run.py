@@ -90,13 +90,15 @@ class StopRequest(Document):
 
 @frozen
 class LaunchHolder(Document):
-    """The launch that holds a slot or a run: whose it is, on which node, and since when (UTC)."""
+    """The launch that holds a slot or a run, or waits for it: whose it is, on which node, and since when (UTC)."""
 
     run_id: str | None = None
     nonce: str | None = None
     node: str | None = None
     user: str | None = None
     since: str | None = None
+    waits: bool | None = None
+    has_come: bool | None = None
 
 
 @frozen

@@ -15,16 +15,16 @@ import zipimport
 from typing import Any
 
 from .._host.host import Host
-from .._host.trust import make_trusted, open_private, owners_below
+from .._host.trust import open_private
 from .._records import layout
 from .._records.job import ENDED, Job
 from .._records.likeness import read_likeness
 from .._records.notice import address_of
-from .._records.path_part import ROOT_OWNER
 from .._records.run import RunRecord, StartRefusal
 from ..runner import files
 from ..runner.inherited import base_environment
 from ..runner.locks import SLOT_WITH_HEAD_S
+from .directories import make_directories
 from .read import read_run, read_state
 from .starters.base import NotBegun, Starter, StartError
 from .starters.detached import starter_named
@@ -44,37 +44,9 @@ def check_secrets(secrets: dict[str, Any]) -> dict[str, str]:
     return {str(name): str(value) for name, value in secrets.items()}
 
 
-def _make_workdir(path: str) -> None:
-    """Make the work directory; root runs only where no other user could replace what it executes."""
-    if os.geteuid() != 0:
-        os.makedirs(path, exist_ok=True)
-        return
-    part = make_trusted(path)
-    if part is not None:
-        raise StartError(
-            f"{part.danger_for('root')}; expected {ROOT_OWNER}, and no write permission for others unless it is "
-            "sticky. Correct it with chown and chmod, or set launch_workdir to another place"
-        )
-
-
-def _make_private(path: str, owners: set[int]) -> None:
-    files.make_dir(path)
-    status = os.lstat(path)
-    if os.path.islink(path) or status.st_uid not in owners:
-        raise StartError(f"{path} is a link or belongs to uid {status.st_uid}; Muster does not write there")
-    try:
-        os.chmod(path, 0o700)
-    except PermissionError:  # a shared file system that maps owners, such as CIFS
-        if os.geteuid() == 0:
-            raise
-
-
 def _lay_out(job: Job, runner: bytes, plan: dict[str, Any] | None, private: dict[str, Any]) -> None:
-    _make_workdir(job.workdir)
-    owners = owners_below(job.workdir)
-    slots, runs = layout.slots_dir(job.workdir, job.node), layout.runs_dir(job.workdir, job.node)
-    for path in (*layout.parents(job.workdir, job.node), slots, runs, job.run_dir):
-        _make_private(path, owners)
+    runs = layout.runs_dir(job.workdir, job.node)
+    owners = make_directories(job.workdir, job.node, [layout.slots_dir(job.workdir, job.node), runs, job.run_dir])
     folder = open_private(job.run_dir, owners)
     place = f"/proc/self/fd/{folder}"  # this directory, even if another user replaces a part of its path
     try:

@@ -20,7 +20,7 @@ from .._records.known import as_dict
 from .._records.layout import HEARTBEAT, STATE
 from .._records.run import JobOwner, RunRecord, StopRequest
 from .._text.stamps import utc
-from ..runner import files, locks, process_tree
+from ..runner import files, locks, process_tree, tickets
 from ..runner.process import Process
 from ..runner.state import State, identity
 from . import job_container
@@ -128,6 +128,8 @@ def stop(
     docker is how Docker is called.
     """
     directory = run_directory(workdir, node, run_id)
+    if nonce is not None and not check:
+        tickets.remove_launch(workdir, node, nonce)
     if strange(host, workdir, node, directory) is not None:
         return _stop_processes(directory, nonce, grace, check, lambda: read_run(host, node, workdir, run_id, docker))
     container: ContainerReference | None = None

@@ -17,8 +17,9 @@ from .._records.job import Job
 from .._records.layout import STATE
 from .._records.run import RunRecord
 from .._text.stamps import utc
-from . import files, process_tree
+from . import files, process_tree, tickets
 from .locks import SLOT_S, SLOT_WITH_HEAD_S, Lock, run_path, slot_path
+from .tickets import age_order
 
 TRY_S = 0.2
 # How long a head waits for a member of a younger launch.
@@ -67,6 +68,7 @@ def take(job: Job, run_dir: str, stopped: Callable[[], bool]) -> list[Lock]:
     resources = (run_path(run_dir), f"run {job.run_id}"), (slot, f"slot '{job.slot}'")
     locks: list[Lock] = []
     patience = _Patience(job)
+    _check_queue(job)
     waited = False
     for path, resource in resources:
         lock = Lock(path)
@@ -83,6 +85,17 @@ def take(job: Job, run_dir: str, stopped: Callable[[], bool]) -> list[Lock]:
     if waited:
         _check_turn(job, run_dir, patience, stopped)
     return locks
+
+
+def _check_queue(job: Job) -> None:
+    """Raise Refused where an older launch waits for the slot, unless this one waited, and its turn has come."""
+    known = tickets.list_tickets(tickets.queue_path(job.workdir, job.node, job.slot))
+    if any(ticket["nonce"] == job.nonce and ticket.get(tickets.HAS_COME) for ticket in known):
+        return
+    for ticket in known:
+        if age_order(ticket) < age_order(vars(job)):
+            waiting = f"slot '{job.slot}' is kept for run {ticket.get('run_id')}, which waits for it"
+            raise Refused(waiting, tickets.holder_of(ticket), job.slot)
 
 
 def _check_removed(resources: dict[str, str]) -> None:
@@ -125,7 +138,7 @@ class _Patience:
         """Return whether this runner leaves the lock to the runner that holds it."""
         now = time.monotonic()
         # A holder whose name could not be read counts as younger, so that launches that meet do not both leave.
-        is_older = bool(rival.get("created")) and _age_order(rival) < _age_order(vars(self._job))
+        is_older = bool(rival.get("created")) and age_order(rival) < age_order(vars(self._job))
         if self._job.node_rank == 0:
             # A younger launch's member leaves when its own head, which this launch's member keeps out, is refused.
             return is_older or rival.get("node_rank") == 0 or now - self._began >= HEAD_S
@@ -158,17 +171,12 @@ def _check_turn(job: Job, run_dir: str, patience: _Patience, stopped: Callable[[
     if state.started is None or state.nonce == job.nonce:
         return
     winner = f"run {job.run_id} was started by launch {str(state.nonce)[:8]} at {state.started}"
-    if _age_order(vars(state)) > _age_order(vars(job)):
+    if age_order(vars(state)) > age_order(vars(job)):
         raise Refused(f"{winner}, which is younger than this launch ({job.nonce[:8]}); its state was not changed")
     while not patience.has_head():
         if patience.is_alone() or stopped():
             raise Refused(f"{winner}, and no head waits for this launch ({job.nonce[:8]}); its state was not changed")
         time.sleep(TRY_S)
-
-
-def _age_order(launch: dict[str, Any]) -> tuple[str, str]:
-    """Return what orders launches by age; on every node the same."""
-    return str(launch.get("created", "")), str(launch.get("nonce", ""))
 
 
 def _listens(endpoint: object) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from .._records.job import Job
 from .._records.layout import HEARTBEAT, NODES, STATE
-from . import files, shared_outputs
+from . import files, shared_outputs, tickets
 from .claim import Refused
 from .claim import take as take_claim
 from .notice import send_end
@@ -62,6 +62,8 @@ def main(argv: list[str]) -> int:
     except Refused as refused:
         _remove(os.path.join(run_dir, f"job.{nonce}.json"))
         return _refuse(run_dir, nonce, refused)
+    finally:  # it holds the slot now, or has lost its turn
+        tickets.remove(tickets.queue_path(job.workdir, job.node, job.slot), nonce)
     _lay_out(job, run_dir)
     try:
         return Supervisor(job, run_dir, private, requests, Upkeep(job, run_dir, locks)).run()

@@ -8,8 +8,11 @@ from __future__ import annotations
 import shlex
 
 from ansible_collections.muster.train.plugins.module_utils._records.oldest_python import EXPECTED_PYTHON, OLDEST_PYTHON
+from ansible_collections.muster.train.plugins.module_utils._records.run import LaunchHolder
 
 from .._cluster.node import Node
+from .._cluster.slot import EXPECTED, QUEUE, add_stop, describe_keeper
+from .._cluster.slot import ORIGIN as SLOT
 from .._cluster.starter import AUTO, ORIGIN, SETSID, choose, unit_of
 from .._findings.remedy import sentence
 from .._text.table import names
@@ -116,21 +119,15 @@ def slot(node: Node, cluster: Cluster) -> Outcome:
     """Find slots that another run holds; the words are the same on all nodes of that run, which makes one line."""
     slot, holder = cluster.policy.slot, node.facts.holder
     if holder is None:
-        return passed(f"slot {slot} is free", "launch_slot")
-    observed = f"slot {slot} is held by {holder.run_id or 'an unidentified run'}"
-    observed += f" of {holder.user}" if holder.user else ""
-    observed += f" as node {holder.node}" if holder.node and holder.node != node.name else ""
+        return passed(f"slot {slot} is free", SLOT)
     # The runners of one run took it within seconds of each other.
     others = [other.facts.holder for other in cluster.nodes.values()]
     since = min(
-        (other.since for other in others if other and other.since and other.run_id == holder.run_id), default=""
+        (other.since for other in others if other and other.since and other.run_id == holder.run_id), default=None
     )
-    observed += f" since {since}" if since else ""
-    remedy = sentence("wait for its end")
-    if holder.run_id:
-        stop = cluster.launch.invocation.command("stop", "-e", f"run_id={holder.run_id}")
-        remedy = sentence(remedy, ", or stop it: ", stop)
-    return failed(observed, "a free slot", "launch_slot", remedy)
+    launch = LaunchHolder(holder.run_id, holder.nonce, holder.node, holder.user)
+    remedy = cluster.launch.invocation.fill(add_stop(QUEUE, launch))
+    return failed(describe_keeper(slot, node.name, launch, since), EXPECTED, SLOT, remedy)
 
 
 def sudo(node: Node, cluster: Cluster) -> Outcome:

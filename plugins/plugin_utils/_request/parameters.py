@@ -76,7 +76,8 @@ def expected(parameter: Parameter) -> str:
     return {
         "bool": "true or false",
         "choice": "one of " + ", ".join(parameter.choices),
-        "seconds": "seconds (90) or a number with s, m, h or d (30m), from 1 second to 365 days",
+        "seconds": "seconds (90) or a number with s, m, h or d (30m), "
+        f"from 1 second to {parameter.maximum // UNITS['d']} day{'s' if parameter.maximum > UNITS['d'] else ''}",
         "label": LABEL_HINT,
         "file": f"a path on the controller{PATH_HINT}",
         "path": f"a path on the node{PATH_HINT}",

@@ -22,7 +22,7 @@ from .verbs import VERBS
 
 # Parameters that were given for a run hold again when it is launched again under its run ID.
 AGAIN = ", as in the run's plan"
-OF_ONE_LAUNCH = ("run_id", "follow", "all", "sync", "page", "output")
+OF_ONE_LAUNCH = ("run_id", "follow", "all", "sync", "wait", "page", "output")
 # Other programs' names of parameters.
 OTHER_NAMES = {"launch": {"timeout": "time_limit", "args": "script_args", "port": "master_port"}}
 PROGRAM = ("script", "module")

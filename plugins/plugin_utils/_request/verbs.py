@@ -47,6 +47,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("env", "environment", default={}, expanded=True),
         Parameter("follow", "bool", default=True),
         Parameter("sync", "bool", default=False),
+        Parameter("wait", "seconds", minimum=1, maximum=86400),
         ALL,
         Parameter("metrics_pattern", "pattern"),
         Parameter("on_end", "on_end"),

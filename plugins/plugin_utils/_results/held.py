@@ -10,8 +10,8 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.run import LaunchHolder
 
+from .._cluster.slot import EXPECTED, ORIGIN, QUEUE, add_stop, describe_keeper, describe_owner
 from .._findings.finding import Finding
-from .._findings.remedy import playbook, sentence
 
 
 def earliest(results: Iterable[object]) -> dict[str | None, str]:
@@ -28,13 +28,10 @@ def explain_refusal(node: str, result: Mapping[str, Any], since: Mapping[str | N
     holder = LaunchHolder.optional(result.get("holder"))
     if holder is None or holder.run_id is None:
         return None
-    slot, start = result.get("slot"), since.get(holder.nonce)
-    whose = f" of {holder.user}" if holder.user else ""
-    whose += f" as node {holder.node}" if holder.node not in (None, node) else ""
-    whose += f" since {start}" if start else ""
-    remedy = sentence("wait for its end, or stop it: ", playbook("stop", "-e", f"run_id={holder.run_id}"))
-    if slot is None:
-        observed = f"run {holder.run_id} is held by its launch {str(holder.nonce)[:8]}{whose}"
-        return Finding("run", node, "fail", observed, "no other launch of this run", "run_id", remedy)
-    observed = f"slot {slot} is held by run {holder.run_id}{whose}"
-    return Finding("slot", node, "fail", observed, "a free slot", "launch_slot", remedy)
+    start, slot = since.get(holder.nonce), result.get("slot")
+    if slot is not None:
+        observed, remedy = describe_keeper(str(slot), node, holder, start), add_stop(QUEUE, holder)
+        return Finding("slot", node, "fail", observed, EXPECTED, ORIGIN, remedy)
+    observed = f"run {holder.run_id} is held by its launch {str(holder.nonce)[:8]}{describe_owner(node, holder, start)}"
+    remedy = add_stop("wait for its end", holder)
+    return Finding("run", node, "fail", observed, "no other launch of this run", "run_id", remedy)

@@ -18,7 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._host.trust import op
 from ansible_collections.muster.train.plugins.module_utils._records import layout
 from ansible_collections.muster.train.plugins.module_utils._records.job import Job
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness
-from ansible_collections.muster.train.plugins.module_utils._runs import start
+from ansible_collections.muster.train.plugins.module_utils._runs import directories, start
 from ansible_collections.muster.train.plugins.module_utils._runs import stop as stopping
 from ansible_collections.muster.train.plugins.module_utils._runs.read import read_run
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
@@ -166,7 +166,7 @@ def _open_run(folder: Path, owner: int) -> Job:
 @needs_root
 def test_a_user_lays_out_a_run_where_a_shared_file_system_maps_owners(monkeypatch: pytest.MonkeyPatch) -> None:
     """As NFS with all_squash and CIFS do: all belongs to one other user, and no mode can be changed."""
-    monkeypatch.setattr(start, "owners_below", lambda _workdir: {NOBODY, NOBODY + 1})
+    monkeypatch.setattr(directories, "owners_below", lambda _workdir: {NOBODY, NOBODY + 1})
     with open_folder() as folder:
         job = _open_run(folder, NOBODY + 1)
         assert as_nobody(lambda: start._lay_out(job, RUNNER, None, {})) is None

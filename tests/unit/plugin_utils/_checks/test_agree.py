@@ -174,7 +174,7 @@ def test_a_held_slot_names_the_holder_and_how_to_stop_it() -> None:
     findings = wrong("slot", cluster({}, {"holder": holder}), launch=launch)
     assert statuses(findings) == [("node1", "fail")]
     text = line(findings[0])
-    assert "slot default is held by multinode_1 as node gpu7 since 2026-11-20T10:00:00Z; expected" in text
+    assert "slot default is held by run multinode_1 as node gpu7 since 2026-11-20T10:00:00Z; expected" in text
     assert text.endswith("ansible-playbook -i lab muster.train.stop -e run_id=multinode_1")
 
 
@@ -184,7 +184,9 @@ def test_a_slot_that_one_run_holds_on_all_nodes_is_one_line() -> None:
     findings = wrong("slot", cluster(*({"holder": holder} for holder in holders)))
     assert statuses(findings) == [("node0", "fail"), ("node1", "fail")], "a spare can take the place of each"
     [text] = lines(findings)
-    assert text.startswith("node0 and node1: slot: slot default is held by multinode_1 since 2026-11-20T10:00:01Z; ")
+    assert text.startswith(
+        "node0 and node1: slot: slot default is held by run multinode_1 since 2026-11-20T10:00:01Z; "
+    )
 
 
 def test_slots_that_two_runs_hold_are_two_lines() -> None:
@@ -196,12 +198,12 @@ def test_a_holder_without_a_name_is_still_a_holder() -> None:
     holder = dict.fromkeys(("run_id", "nonce", "node", "pid", "since"))
     [finding] = wrong("slot", cluster({"holder": holder}), policy=ClusterPolicy(slot="gpu"))
     assert finding.observed == "slot gpu is held by an unidentified run"
-    assert str(finding.remedy) == "wait for its end"
+    assert str(finding.remedy) == "launch with -e wait=2h, which queues for it"
 
 
-def test_the_stop_command_can_be_pasted_whatever_the_holder_is_called() -> None:
+def test_a_holder_whose_name_is_not_a_run_id_gets_no_command() -> None:
     [finding] = wrong("slot", cluster({"holder": {"run_id": "a;reboot"}}))
-    assert str(finding.remedy).endswith("-e 'run_id=a;reboot'")
+    assert str(finding.remedy) == "launch with -e wait=2h, which queues for it"
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_the_whole_request() -> None:
         "versions": {"muster": "0.1.0", "ansible_core": "2.19.14", "python": "3.11.7"},
     }
     extra_vars = {name: (value, f"-e {name}", "extra_vars") for name, value in GIVEN.items()}
-    nothing = ("nproc", "nnodes", "config", "config_name", "module", "master_port", "time_limit")
+    nothing = ("nproc", "nnodes", "config", "config_name", "module", "master_port", "time_limit", "wait")
     choices = {"config_option": "--config", "launcher": "torchrun", "mode": "auto", "output": "table"}
     switches = {"follow": True, "sync": False, "all": False, "max_restarts": 0, "lines": 0}
     defaults: dict[str, Any] = {

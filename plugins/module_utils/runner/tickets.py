@@ -1,0 +1,98 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Launches that wait for a slot: one ticket per launch on every node, which expires unless the launch renews it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .._records import layout
+from . import files
+
+SUFFIX, QUEUE_SUFFIX = ".json", ".queue"
+# Until when a ticket holds, in seconds of the node's clock.
+UNTIL = "until"
+# Whether its launch may start and does so now: another one that comes meanwhile waits for it, although it is older.
+HAS_COME = "has_come"
+
+
+def queue_path(workdir: str, node: str, slot: str) -> str:
+    """Return the directory with the tickets for a slot."""
+    return os.path.join(layout.slots_dir(workdir, node), slot + QUEUE_SUFFIX)
+
+
+def age_order(launch: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what orders launches by age; on every node the same."""
+    return str(launch.get("created", "")), str(launch.get("nonce", ""))
+
+
+@contextlib.contextmanager
+def open_queue(queue: str) -> Iterator[str]:
+    """Yield a path of a queue's directory, which stays valid, under a lock against other launches; raise OSError."""
+    descriptor = os.open(queue, files.DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
+def renew(place: str, ticket: Mapping[str, Any], seconds: float, has_come: bool) -> None:
+    """Write a launch's ticket, which holds for these seconds; has_come: its turn has come, and it is about to start."""
+    known = {**ticket, UNTIL: time.time() + seconds, HAS_COME: has_come}
+    files.write_json(os.path.join(place, str(ticket["nonce"]) + SUFFIX), known, durable=False)
+
+
+def remove(place: str, nonce: str) -> bool:
+    """Remove a launch's ticket; return whether it had one."""
+    try:
+        os.unlink(os.path.join(place, nonce + SUFFIX))
+    except OSError:
+        return False
+    return True
+
+
+def remove_launch(workdir: str, node: str, nonce: str) -> None:
+    """Remove a launch's tickets on a node, whatever slot it waits for."""
+    slots = layout.slots_dir(workdir, node)
+    for name in _names(slots, QUEUE_SUFFIX):
+        remove(os.path.join(slots, name), nonce)
+
+
+def remove_expired(place: str) -> None:
+    """Remove the files that hold no valid ticket any more."""
+    names = {ticket["nonce"] + SUFFIX for ticket in list_tickets(place)}
+    for name in _names(place, SUFFIX):
+        if name not in names:
+            remove(place, name[: -len(SUFFIX)])
+
+
+def list_tickets(place: str) -> list[dict[str, Any]]:
+    """Return the tickets that hold, the oldest first; none where there is no queue."""
+    tickets = [files.read_json(os.path.join(place, name)) for name in _names(place, SUFFIX)]
+    return sorted(filter(_holds, tickets), key=age_order)
+
+
+def holder_of(ticket: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is said of the launch that keeps others from a slot with this ticket."""
+    return {**ticket, "since": ticket.get("created"), "waits": True}
+
+
+def _names(directory: str, suffix: str) -> list[str]:
+    try:
+        return [name for name in os.listdir(directory) if name.endswith(suffix)]
+    except OSError:
+        return []
+
+
+def _holds(ticket: Any) -> bool:
+    if not isinstance(ticket, dict) or not isinstance(ticket.get("nonce"), str):
+        return False
+    until = ticket.get(UNTIL)
+    return isinstance(until, (int, float)) and until >= time.time()

@@ -1,0 +1,37 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A slot that another launch keeps: who it is, and what to do."""
+
+from __future__ import annotations
+
+from ansible_collections.muster.train.plugins.module_utils._records.job import SAFE_RUN_ID
+from ansible_collections.muster.train.plugins.module_utils._records.run import LaunchHolder
+
+from .._findings.remedy import Remedy, playbook, sentence
+
+EXPECTED, ORIGIN = "a free slot", "launch_slot"
+QUEUE = "launch with -e wait=2h, which queues for it"
+
+
+def describe_keeper(slot: str, node: str, holder: LaunchHolder, since: str | None = None) -> str:
+    """Return who keeps a slot, with the same words on all nodes of one run if `since` is the same."""
+    owner = describe_owner(node, holder, since)
+    if holder.waits:
+        state = "is about to start" if holder.has_come else "waits for it"
+        return f"slot {slot} is kept for run {holder.run_id}{owner}, which {state}"
+    return f"slot {slot} is held by {f'run {holder.run_id}' if holder.run_id else 'an unidentified run'}{owner}"
+
+
+def describe_owner(node: str, holder: LaunchHolder, since: str | None = None) -> str:
+    """Return whose a launch is, as which node it runs if not as this one, and since when."""
+    words = f" of {holder.user}" if holder.user else ""
+    words += f" as node {holder.node}" if holder.node not in (None, node) else ""
+    return words + (f" since {since}" if since else "")
+
+
+def add_stop(remedy: str, holder: LaunchHolder) -> Remedy:
+    """Return a remedy with the command that stops the run, where one has begun and its name can be trusted."""
+    if holder.run_id is None or holder.waits or not SAFE_RUN_ID.fullmatch(holder.run_id):
+        return sentence(remedy)
+    return sentence(remedy, ", or stop it: ", playbook("stop", "-e", f"run_id={holder.run_id}"))

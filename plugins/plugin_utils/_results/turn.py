@@ -1,0 +1,52 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A launch in the queue for a slot: what keeps it from the slot, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.run import LaunchHolder
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+
+from .._cluster.node import silent_of
+from .._cluster.silence import summarize, why_silent
+from .._cluster.slot import EXPECTED, add_stop, describe_keeper
+from .._findings.finding import Finding
+from .._findings.invocation import Invocation
+from .rows import duration
+
+
+class Queue:
+    """The queue on one node, as its module `run_queue` answers, or fails."""
+
+    def __init__(self, node: str, slot: str, answer: Mapping[str, Any]) -> None:
+        self._node, self._slot = node, slot
+        self.has_come = bool(answer.get("has_come"))
+        known = answer.get("ahead")
+        ahead = filter(None, map(LaunchHolder.optional, known if isinstance(known, list) else []))
+        holder = LaunchHolder.optional(answer.get("holder"))
+        self._keepers = [*filter(None, [holder]), *ahead]
+        self._waiting = len(self._keepers[1:])
+        self._silent = silent_of(node, answer, "it did not answer")
+
+    def text(self, left: float | None = None) -> str:
+        """Return what the launch waits for, and if it is given, how many seconds it still waits."""
+        keeper = self._describe() or summarize(self._silent)
+        others = f"; {self._waiting} more launch{'es' if self._waiting > 1 else ''} ahead" if self._waiting else ""
+        limit = "" if left is None else f"; for {duration(left)} at most"
+        return clean(f"waiting on {self._node}: {keeper}{others}{limit}; Ctrl-C leaves the queue")
+
+    def finding(self, wait: float, invocation: Invocation) -> Finding:
+        """Return why the launch does not start after these seconds."""
+        observed = self._describe()
+        if observed is None:
+            return why_silent(self._silent)
+        remedy = invocation.fill(add_stop("wait for longer", self._keepers[0]))
+        return Finding("slot", self._node, "fail", observed, f"{EXPECTED} within {duration(wait)}", "-e wait", remedy)
+
+    def _describe(self) -> str | None:
+        first = next(iter(self._keepers), None)
+        return None if first is None else describe_keeper(self._slot, self._node, first, first.since)

@@ -1,0 +1,118 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`launch -e wait=TIME`: launches that wait for a slot get it one after the other, in the order of their starts."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils.runner import tickets
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.jobs import wait_for
+from ansible_collections.muster.train.tests.support.terminal import on_terminal
+
+FIRST, SECOND = f"{RUN_ID}1", f"{RUN_ID}2"
+SLEEP = "--seconds 3000"
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Iterator[Cluster]:
+    """A cluster whose slot a run holds."""
+    cluster = Cluster(tmp_path)
+    try:
+        launched = cluster.launch(script_args=SLEEP)
+        assert launched.rc == 0, launched.out
+        yield cluster
+    finally:
+        cluster.destroy()
+
+
+def queue(cluster: Cluster, node: str) -> Path:
+    return Path(tickets.queue_path(str(cluster.home / "work" / node), node, "default"))
+
+
+def waiting(cluster: Cluster) -> list[int]:
+    """Return how many launches wait on each node."""
+    return [len(list(queue(cluster, node).glob("*.json"))) for node in cluster.names]
+
+
+def end(process: subprocess.Popen[str]) -> str:
+    """Return what a launch printed, which must succeed."""
+    out, _err = process.communicate(timeout=300)
+    assert process.returncode == 0, out
+    return out
+
+
+def test_launches_that_wait_take_turns_in_their_order(held: Cluster) -> None:
+    first = held.begin("launch", run_id=FIRST, wait="10m", follow=False, script_args=SLEEP)
+    wait_for(lambda: waiting(held) == [1, 1], "the first launch waits on all nodes")
+    second = held.begin("launch", run_id=SECOND, wait="10m", follow=False, script_args=SLEEP)
+    wait_for(lambda: waiting(held) == [2, 2], "the second one, too")
+    assert held.verb("stop", run_id=RUN_ID).rc == 0
+    printed = end(first)
+    assert f"waiting on node0: slot default is held by run {RUN_ID} of " in printed
+    held.wait_phase(FIRST, "running")
+    assert second.poll() is None
+    assert waiting(held) == [1, 1], "a launch that has started has no ticket"
+    assert held.verb("stop", run_id=FIRST).rc == 0
+    printed = end(second)
+    assert "; 1 more launch ahead; " in printed
+    held.wait_phase(SECOND, "running")
+    assert waiting(held) == [0, 0]
+
+
+def test_a_launch_whose_time_is_over_names_the_run_and_leaves_the_queue(held: Cluster) -> None:
+    launched = held.launch(run_id=FIRST, wait=8)
+    assert launched.rc == 2
+    (message,) = launched.messages
+    assert message.startswith(f"node0: slot: slot default is held by run {RUN_ID} of ")
+    assert "; expected a free slot within 8 s (-e wait); wait for longer, or stop it: " in message
+    assert waiting(held) == [0, 0]
+    assert not held.run_dir("node0", FIRST).exists()
+
+
+def test_ctrl_c_leaves_the_queue(held: Cluster) -> None:
+    pressed: list[str] = []
+
+    def press(screen: str) -> bytes:
+        if "waiting on node0" not in screen or pressed:
+            return b""
+        assert waiting(held) == [1, 1]
+        pressed.append(screen)
+        return b"\x03"
+
+    launched = on_terminal(held, press, "playbooks/launch.yml", "-e", f"run_id={FIRST} wait=10m")
+    assert launched.rc == 2, launched.out
+    assert f"{FIRST} has left the queue; nothing was started" in launched.out
+    assert waiting(held) == [0, 0]
+    assert held.state("node0")["phase"] == "running"
+
+
+def test_a_launch_that_does_not_wait_gets_no_slot_that_is_kept_for_an_older_one(held: Cluster) -> None:
+    assert held.verb("stop", run_id=RUN_ID).rc == 0
+    older = {"run_id": SECOND, "nonce": "0" * 32, "created": "2026-01-01T00:00:00Z", "user": "ann"}
+    queue(held, "node1").mkdir()
+    tickets.renew(str(queue(held, "node1")), older, 600, has_come=True)
+    launched = held.launch(run_id=FIRST, script_args=SLEEP)
+    assert launched.rc == 2
+    kept = "node1: slot: slot default is kept for run {} of ann since 2026-01-01T00:00:00Z, which is about to start; "
+    assert kept.format(SECOND) in launched.out
+    assert "launch with -e wait=2h, which queues for it" in launched.out
+    wait_for(lambda: held.marks("MUSTER_RUN_ID") == [], "no process of a run is left")
+
+
+def test_a_launch_that_is_killed_keeps_nobody_waiting_for_long(held: Cluster) -> None:
+    launch = held.begin("launch", run_id=FIRST, wait="10m", follow=False)
+    wait_for(lambda: waiting(held) == [1, 1], "it waits on all nodes")
+    launch.send_signal(signal.SIGKILL)
+    launch.communicate(timeout=60)
+    [ticket] = tickets.list_tickets(str(queue(held, "node0")))
+    assert (ticket["run_id"], ticket["has_come"]) == (FIRST, False)
+    assert ticket["until"] - time.time() <= 300
