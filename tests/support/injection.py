@@ -27,6 +27,8 @@ def ask(verb: str, raw: dict[str, Any], **more: Any) -> tuple[dict[str, Any] | N
     given: dict[str, Any] = {"extra_vars": raw, "environment": {}, "defaults": {}, "documented": (), **more}
     if verb == "launch" and not {"script", "module"} & {*raw, *given["defaults"]}:
         given["defaults"] = {**given["defaults"], "script": "train.py"}
+    if verb == "shell" and not {"rank", "node"} & {*raw}:
+        given["extra_vars"] = {**raw, "rank": "0"}
     try:
         made = make_request(verb, **{"inventory": TWO, "situation": SITUATION, **given})
     except InvalidRequest as refused:

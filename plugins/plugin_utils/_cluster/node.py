@@ -22,6 +22,9 @@ from .._text.table import one_line
 
 UserLayer = tuple[Any, Origin]  # what users set, names to values, and where
 
+LONGEST = 8192  # of what a failed task said, in characters
+HALF = LONGEST // 2
+
 
 @frozen
 class Node:
@@ -104,9 +107,12 @@ def silent_of(name: str, result: Mapping[str, Any], default: str, address: str =
 
 
 def text_of(result: Mapping[str, Any]) -> str:
-    """Return all that Ansible and the module said in a failed result: the cause may be in any of it."""
+    """Return what Ansible and the module said in a failed result: the cause may be in any of it.
+
+    Of a text that is longer than any cause, the beginning and the end: a host must not keep the controller reading.
+    """
     words = [task_message(result, ""), *(str(result.get(name) or "") for name in ("module_stderr", "module_stdout"))]
-    return "\n".join(filter(None, words))
+    return "\n".join(text if len(text) <= LONGEST else text[:HALF] + "\n" + text[-HALF:] for text in words if text)
 
 
 def module_reason_key(result: Mapping[str, Any]) -> str | None:

@@ -19,7 +19,7 @@ _KEY = re.compile(r"\bHost key for (\S+) has changed")
 _PORT = re.compile(r"\bport ([0-9]{1,5})\b")
 # The host in the words of OpenSSH and of Ansible; the user whom it refuses.
 _HOST = re.compile(r"""\b(?:remote host ["']?|connect to host |resolve hostname )([\w.:%-]*\w)""")
-_USER = re.compile(r"(\S+)@(\S+): Permission denied")
+_USER = re.compile(r"([^\s@]{1,64})@([^\s@]{1,255}): Permission denied")
 # Ansible's introduction of what ssh said.
 _SSH = re.compile(r"(?:over|via) ssh: ")
 

@@ -88,5 +88,5 @@ def test_a_runner_refuses_a_missing_directory_and_names_it(tmp_path: Path) -> No
     assert spawn(job).wait(30) == 3
     assert state_of(job) == {}
     refusal = files.read_json(f"{job.run_dir}/refused.{job.nonce}.json")
-    assert list(refusal) == ["why"]
+    assert (refusal["holder"], refusal["slot"]) == (None, None), "no other launch keeps it out"
     assert refusal["why"].startswith(f"launch_shared_output_dir: {tmp_path}/absent is not a directory; expected one")

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._host import require_python
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Silent, read_answers
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Silent, read_answers, silent_of
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.silence import why_silent
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import (
     REASONS,
     ConnectionAttempt,
@@ -176,3 +177,11 @@ def test_an_unknown_message_is_shown_escaped() -> None:
 def test_without_a_user() -> None:
     finding = why("Permission denied (publickey).", ConnectionAttempt("n", "h", 22, None, "k", "h"), "Ansible")
     assert finding.observed == "this user may not log in to h"
+
+
+def test_of_a_very_long_message_the_beginning_and_the_end_are_judged() -> None:
+    reason = "ssh: connect to host n1 port 22: Connection refused"
+    for text in (f"{reason} {'x' * 10**6}", f"{'x' * 10**6} {reason}"):
+        silent = silent_of("n1", {"unreachable": True, "msg": text}, "no answer")
+        assert len(silent.message) < 10_000
+        assert why_silent(silent).expected == "an SSH server"
