@@ -19,7 +19,7 @@ launch: .venv/.local link ## train the example on the embedded cluster, two node
 	ansible-playbook launch.yml -e channels=42
 	@echo 'To run such commands yourself: source .venv/bin/activate'
 
-unit: dev ## the fast unit tests, a minute
+unit: dev ## the fast unit tests, three minutes
 	pytest --numprocesses=2 --dist=loadscope -m 'not slow' tests/unit
 
 check: lint sanity unit ## lint, sanity and unit: what to run before a push
