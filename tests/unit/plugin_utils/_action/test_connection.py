@@ -71,7 +71,7 @@ def test_where_the_command_runs_the_module_runs_again() -> None:
         Runner([f"Failed to connect to the host via ssh: {REFUSED}"], [])._execute_module("m")
 
 
-def test_every_action_that_runs_a_module_asks_once_more() -> None:
-    for path in ROOT.glob("plugins/action/*.py"):
+def test_every_module_is_run_by_an_action_that_asks_once_more() -> None:
+    for path in ROOT.glob("plugins/modules/*.py"):
         plugin = importlib.import_module(f"ansible_collections.muster.train.plugins.action.{path.stem}").ActionModule
         assert issubclass(plugin, ModuleRunner), path
