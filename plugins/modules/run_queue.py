@@ -20,7 +20,7 @@ options:
   run_id: {description: The run that waits., type: str, required: true}
   nonce: {description: The launch that waits., type: str, required: true}
   created: {description: 'When it was started (UTC), which orders the launches.', type: str, required: true}
-  leave: {description: Remove the ticket., type: bool, default: false}
+  leave: {description: Remove the tickets of the launch on this node., type: bool, default: false}
 extends_documentation_fragment:
   - muster.train.attributes
 attributes:
@@ -70,8 +70,9 @@ require_python()
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.job import SAFE_RUN_ID
-from ansible_collections.muster.train.plugins.module_utils._runs.queue import leave_queue, take_turn
+from ansible_collections.muster.train.plugins.module_utils._runs.queue import take_turn
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
+from ansible_collections.muster.train.plugins.module_utils.runner.tickets import remove_launch
 
 
 def main() -> None:
@@ -92,12 +93,12 @@ def main() -> None:
             module.fail_json(msg=f"{params['node']}: {name}: {params[name]!r} is not a valid name")
     if not os.path.isabs(params["workdir"]):
         module.fail_json(msg=f"{params['node']}: workdir: {params['workdir']} is not an absolute path")
-    place = params["workdir"], params["node"], params["slot"]
+    place = params["workdir"], params["node"]
     if params["leave"]:
-        module.exit_json(changed=leave_queue(*place, params["nonce"]))
+        module.exit_json(changed=remove_launch(*place, params["nonce"]))
     launch = {name: params[name] for name in ("run_id", "nonce", "created")}
     try:
-        turn = take_turn(Host(), *place, launch)
+        turn = take_turn(Host(), *place, params["slot"], launch)
     except StartError as error:
         module.fail_json(msg=f"{params['node']}: {error}")
     except OSError as error:

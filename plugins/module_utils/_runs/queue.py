@@ -49,8 +49,3 @@ def take_turn(host: Host, workdir: str, node: str, slot: str, launch: dict[str, 
         ticket = {**launch, "node": node, "user": host.user_name()}
         tickets.renew(place, ticket, TICKET_S, turn.has_come)
     return turn
-
-
-def leave_queue(workdir: str, node: str, slot: str, nonce: str) -> bool:
-    """Remove the ticket of a launch; return whether it had one."""
-    return tickets.remove(tickets.queue_path(workdir, node, slot), nonce)

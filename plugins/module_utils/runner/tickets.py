@@ -58,11 +58,11 @@ def remove(place: str, nonce: str) -> bool:
     return True
 
 
-def remove_launch(workdir: str, node: str, nonce: str) -> None:
-    """Remove a launch's tickets on a node, whatever slot it waits for."""
+def remove_launch(workdir: str, node: str, nonce: str) -> bool:
+    """Remove a launch's tickets on a node, whatever slot it waits for; return whether it had one."""
     slots = layout.slots_dir(workdir, node)
-    for name in _names(slots, QUEUE_SUFFIX):
-        remove(os.path.join(slots, name), nonce)
+    removed = [remove(os.path.join(slots, name), nonce) for name in _names(slots, QUEUE_SUFFIX)]
+    return any(removed)
 
 
 def remove_expired(place: str) -> None:

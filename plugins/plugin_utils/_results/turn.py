@@ -29,13 +29,13 @@ class Queue:
         ahead = filter(None, map(LaunchHolder.optional, known if isinstance(known, list) else []))
         holder = LaunchHolder.optional(answer.get("holder"))
         self._keepers = [*filter(None, [holder]), *ahead]
-        self._waiting = len(self._keepers[1:])
         self._silent = silent_of(node, answer, "it did not answer")
 
     def text(self, left: float | None = None) -> str:
         """Return what the launch waits for, and if it is given, how many seconds it still waits."""
         keeper = self._describe() or summarize(self._silent)
-        others = f"; {self._waiting} more launch{'es' if self._waiting > 1 else ''} ahead" if self._waiting else ""
+        more = len(self._keepers[1:])
+        others = f"; {more} more launch{'es' if more > 1 else ''} ahead" if more else ""
         limit = "" if left is None else f"; for {duration(left)} at most"
         return clean(f"waiting on {self._node}: {keeper}{others}{limit}; Ctrl-C leaves the queue")
 

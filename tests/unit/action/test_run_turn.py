@@ -35,8 +35,8 @@ class Waiting:
         monkeypatch.setattr(screen, "print_line", lambda text, *_args, **_options: self.lines.append(text))
 
     def run(self, answers: Iterator[Any], wait: int = 600, **args: Any) -> dict[str, Any]:
-        request = {"run_id": "run1", "nonce": "1" * 32, "created": CREATED, "call": "ansible-playbook"}
-        request["parameters"] = {"wait": {"value": wait}}  # type: ignore[assignment]
+        request: dict[str, Any] = {"run_id": "run1", "nonce": "1" * 32, "created": CREATED, "call": "ansible-playbook"}
+        request["parameters"] = {"wait": {"value": wait}}
         given = {"node": "n1", "request": request, **args}
         task = MagicMock(args=given, async_val=0, check_mode=False)
         loader = DataLoader()

@@ -29,7 +29,7 @@ def _open_file():  # type: ignore[no-untyped-def]
 
 
 def _register():  # type: ignore[no-untyped-def]
-    """Register the signal, which until then would end the process: the file tells that it was."""
+    """Register the signal, which until then would end the process; the open file shows that it is registered."""
     try:
         faulthandler.register(SIGNAL, file=_open_file(), all_threads=True, chain=False)
     except (AttributeError, OSError, RuntimeError, ValueError):

@@ -11,8 +11,9 @@ import time
 from pathlib import Path
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
-from ansible_collections.muster.train.plugins.module_utils._runs.queue import Turn, leave_queue, take_turn
+from ansible_collections.muster.train.plugins.module_utils._runs.queue import Turn, take_turn
 from ansible_collections.muster.train.plugins.module_utils.runner.locks import Lock, slot_path
+from ansible_collections.muster.train.plugins.module_utils.runner.tickets import remove_launch
 
 NODE, SLOT = "node0", "default"
 OLD, YOUNG = (
@@ -41,8 +42,8 @@ def test_the_turn_comes_when_the_slot_is_free_and_no_older_launch_waits(tmp_path
     lock.release()
     assert not ask(workdir, YOUNG).has_come
     assert ask(workdir, OLD).has_come
-    assert leave_queue(str(workdir), NODE, SLOT, OLD["nonce"])
-    assert not leave_queue(str(workdir), NODE, SLOT, OLD["nonce"])
+    assert remove_launch(str(workdir), NODE, OLD["nonce"])
+    assert not remove_launch(str(workdir), NODE, OLD["nonce"])
     assert ask(workdir, YOUNG).has_come
 
 
