@@ -275,7 +275,8 @@ ansible_facts:
             effective: {description: The effective limit., type: int}
         holder:
           description: >-
-            The run that holds the slot (C(run_id), C(nonce), C(node), C(pid), C(since), C(user)), null if it is free.
+            The run that holds the slot (C(run_id), C(nonce), C(node), C(pid), C(since), C(user)), or the first launch
+            that waits for it (C(waits), and C(has_come) if it starts now). Null if the slot is free.
           type: dict
         limits:
           description: >-

@@ -53,8 +53,8 @@ holder:
   type: dict
 ahead:
   description: >-
-    The launches that get the slot before this one (run_id, nonce, created, node, user, until, has_come), the oldest
-    first: older ones, and younger ones that are about to start.
+    The launches that get the slot before this one (run_id, nonce, created, node, user, until, has_come): first those
+    that are about to start, then older ones, the oldest first.
   returned: success
   type: list
   elements: dict

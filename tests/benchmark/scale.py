@@ -36,6 +36,8 @@ from ansible_collections.muster.train.tests.support import sshd
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
+# That of `make workloads`. Each host's part imports PyTorch, here all on one machine.
+DEEPSPEED = ROOT / ".cache" / "workloads" / "venv" / "bin" / "deepspeed"
 PINGS = """\
 - name: What Ansible itself takes
   hosts: nodes
@@ -46,16 +48,20 @@ PINGS = """\
 """
 # A program that is started on each node and stays there until it is stopped.
 PROGRAM = "import signal\nsignal.pause()\n"
+# What others start ends by itself: they have no command that stops it. DeepSpeed's launcher waits for the end.
+SHORT_PROGRAM = "import time\ntime.sleep(10)\n"
+ENDED_PROGRAM = "pass\n"
 HEADERS = f"{'command':<24}{'wall s':>9}{'own CPU s':>11}{'children s':>12}{'KiB a host':>12}{'peak MiB':>10}"
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A command to measure; `needs` are the programs that it takes."""
+    """A command to measure; `needs` are the programs that it takes, `most` the hosts that this machine can bear."""
 
     name: str
     command: list[str]
     needs: tuple[str, ...] = ()
+    most: int = 10_000
 
 
 class Bench:
@@ -72,7 +78,8 @@ class Bench:
             encoding="utf-8",
         )
         (home / "code").mkdir()
-        (home / "code" / "wait.py").write_text(PROGRAM, encoding="utf-8")
+        for name, program in (("wait", PROGRAM), ("sleep", SHORT_PROGRAM), ("end", ENDED_PROGRAM)):
+            (home / "code" / f"{name}.py").write_text(program, encoding="utf-8")
         (home / "pings.yml").write_text(PINGS, encoding="utf-8")
         (home / "hosts").write_text("".join(f"{name} slots=1\n" for name in self.names), encoding="utf-8")
         policy = {
@@ -99,14 +106,20 @@ class Bench:
         # One process on each host, as many as there are slots.
         mpi = ["mpirun", "--hostfile", str(self.home / "hosts"), "--mca", "plm_rsh_args", options]
         root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+        pdsh = ["pdsh", "-R", "ssh", "-f", "32", "-w", listed]
+        start = f"{sys.executable} {self.home / 'code' / 'sleep.py'}"
+        deepspeed = [str(DEEPSPEED), "--hostfile", str(self.home / "hosts"), "--force_multi", "--no_ssh_check"]
+        deepspeed += ["--master_addr", "127.0.0.1", str(self.home / "code" / "end.py")]
         verbs = [
             Contender(f"muster {verb}", [*play, str(ROOT / "playbooks" / f"{verb}.yml"), *extra])
             for verb, extra in (("launch", ["-e", "follow=false"]), ("status", []), ("stop", []), ("collect", []))
         ]
         return [
             Contender("clush true", ["clush", "-q", "-o", options, "-f", "32", "-w", listed, "true"], ("clush",)),
-            Contender("pdsh true", ["pdsh", "-R", "ssh", "-f", "32", "-w", listed, "true"], ("pdsh",)),
+            Contender("pdsh true", [*pdsh, "true"], ("pdsh",)),
+            Contender("pdsh start", [*pdsh, f"nohup {start} >/dev/null 2>&1 </dev/null &"], ("pdsh",)),
             Contender("mpirun true", [*mpi, *root, "true"], ("mpirun",)),
+            Contender("deepspeed", deepspeed, ("pdsh", deepspeed[0]), most=8),
             Contender("two pings", [*play, str(self.home / "pings.yml")]),
             *verbs,
         ]
@@ -160,6 +173,8 @@ def bench_hosts(server: sshd.Sshd, count: int, number_of_rounds: int, only: str)
             absent = [program for program in contender.needs if shutil.which(program) is None]
             if absent:
                 print(f"{contender.name}: not measured, {', '.join(absent)} is not installed")
+            elif count > contender.most:
+                print(f"{contender.name}: not measured, this machine bears at most {contender.most} hosts of it")
             elif fnmatch.fnmatchcase(contender.name, only):
                 contenders.append(contender)
         measured = list(rounds(bench, contenders, number_of_rounds))

@@ -105,6 +105,7 @@ def test_a_launch_that_does_not_wait_gets_no_slot_that_is_kept_for_an_older_one(
     kept = "node1: slot: slot default is kept for run {} of ann since 2026-01-01T00:00:00Z, which is about to start; "
     assert kept.format(SECOND) in launched.out
     assert "launch with -e wait=2h, which queues for it" in launched.out
+    assert not held.run_dir("node0", FIRST).exists(), "the plan refuses it"
     wait_for(lambda: held.marks("MUSTER_RUN_ID") == [], "no process of a run is left")
 
 

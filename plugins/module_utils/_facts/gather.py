@@ -31,7 +31,7 @@ from .._system.inherited import read_inherited
 from .._system.kernel import read_kernel
 from .._system.limits import read_limits, read_memlock
 from .._system.machine import read_cpus, read_identity, read_systemd, read_user
-from .._system.workdir import read_holder, read_workdir
+from .._system.workdir import read_keeper, read_workdir
 from .query import FactsQuery
 
 # Above what the commands of one subset may take together.
@@ -74,7 +74,7 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
         "code": lambda: read_code(host, query.code_dir, warnings.append, _named(host, query)),
         "files": lambda: _read_files(host, query, warnings.append),
         "limits": lambda: _read_limits(host, warnings.append),
-        "slot": lambda: read_holder(host, query.workdir, query.node, query.slot) if query.node else None,
+        "slot": lambda: read_keeper(host, query.workdir, query.node, query.slot) if query.node else None,
         "container": lambda: read_container(host),
         "versions": lambda: read_versions(host, query.code_dir, query.python, warnings.append, query.python_path),
         "tools": lambda: read_tools(host),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .frozen import field, frozen
 from .gpu import GpuProcess
+from .holder import LaunchHolder
 from .known import Record
 from .path_part import PathPart
 from .subsets import HEALTH
@@ -185,18 +186,6 @@ class Systemd(Record):
 
 
 @frozen
-class Holder(Record):
-    """Who holds a slot now; fields are None when the holder's name cannot be read."""
-
-    run_id: str | None = None
-    nonce: str | None = None
-    node: str | None = None
-    pid: int | None = None
-    since: str | None = None
-    user: str | None = None
-
-
-@frozen
 class NodeFacts(Record):
     """What a node is (`ansible_facts.node`). A subset that failed or was not asked for is None."""
 
@@ -213,7 +202,7 @@ class NodeFacts(Record):
     config: Config | None
     systemd: Systemd
     memlock: Memlock | None
-    holder: Holder | None
+    holder: LaunchHolder | None
     limits: dict[str, Limit] | None = None
     container: Container | None = None
     disks: list[Disk] | None = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from .document import Document, as_phase, as_phases, as_stamp
 from .frozen import field, frozen
+from .holder import LaunchHolder
 
 
 @frozen
@@ -86,19 +87,6 @@ class StopRequest(Document):
 
     why: str | None = None
     grace: float | None = None
-
-
-@frozen
-class LaunchHolder(Document):
-    """The launch that holds a slot or a run, or waits for it: whose it is, on which node, and since when (UTC)."""
-
-    run_id: str | None = None
-    nonce: str | None = None
-    node: str | None = None
-    user: str | None = None
-    since: str | None = None
-    waits: bool | None = None
-    has_come: bool | None = None
 
 
 @frozen

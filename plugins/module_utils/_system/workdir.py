@@ -10,8 +10,9 @@ import os
 from .._host.host import Host
 from .._host.live import LiveHost
 from .._host.trust import untrusted_part
-from .._records.node import Holder, Workdir
-from ..runner import locks
+from .._records.holder import LaunchHolder
+from .._records.node import Workdir
+from ..runner import locks, tickets
 from .disks import existing, filesystem_of, parse_mountinfo
 
 
@@ -47,10 +48,19 @@ def read_workdir(host: LiveHost, path: str, mark: str | None, named: bool = Fals
     )
 
 
-def read_holder(host: Host, workdir: str, node: str, slot: str) -> Holder | None:
+def read_holder(host: Host, workdir: str, node: str, slot: str) -> LaunchHolder | None:
     """Return the holder of a slot, None where it is free (or only another user may read the lock).
 
     The runner that holds a slot keeps a lock, so the answer is right even after a crash.
     """
     holder = locks.Lock(host.here(locks.slot_path(workdir, node, slot))).holder()
-    return None if holder is None else Holder.from_dict(holder)
+    return None if holder is None else LaunchHolder.from_dict(holder)
+
+
+def read_keeper(host: Host, workdir: str, node: str, slot: str) -> LaunchHolder | None:
+    """Return the holder of a slot, or else the first launch that waits for it; None where there is neither."""
+    holder = read_holder(host, workdir, node, slot)
+    if holder is not None:
+        return holder
+    waiting = tickets.list_tickets(host.here(tickets.queue_path(workdir, node, slot)))
+    return LaunchHolder.from_dict(tickets.holder_of(waiting[0])) if waiting else None

@@ -74,9 +74,9 @@ def remove_expired(place: str) -> None:
 
 
 def list_tickets(place: str) -> list[dict[str, Any]]:
-    """Return the tickets that hold, the oldest first; none where there is no queue."""
+    """Return the tickets that hold: of the launch that starts now, then the oldest first; none without a queue."""
     tickets = [files.read_json(os.path.join(place, name)) for name in _names(place, SUFFIX)]
-    return sorted(filter(_holds, tickets), key=age_order)
+    return sorted(filter(_holds, tickets), key=lambda ticket: (not ticket.get(HAS_COME), *age_order(ticket)))
 
 
 def holder_of(ticket: Mapping[str, Any]) -> dict[str, Any]:

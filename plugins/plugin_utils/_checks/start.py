@@ -8,10 +8,9 @@ from __future__ import annotations
 import shlex
 
 from ansible_collections.muster.train.plugins.module_utils._records.oldest_python import EXPECTED_PYTHON, OLDEST_PYTHON
-from ansible_collections.muster.train.plugins.module_utils._records.run import LaunchHolder
 
 from .._cluster.node import Node
-from .._cluster.slot import EXPECTED, QUEUE, add_stop, describe_keeper
+from .._cluster.slot import EXPECTED, QUEUE, add_stop, describe_keeper, earliest
 from .._cluster.slot import ORIGIN as SLOT
 from .._cluster.starter import AUTO, ORIGIN, SETSID, choose, unit_of
 from .._findings.remedy import sentence
@@ -116,18 +115,15 @@ def _linger(node: Node) -> str:
 
 
 def slot(node: Node, cluster: Cluster) -> Outcome:
-    """Find slots that another run holds; the words are the same on all nodes of that run, which makes one line."""
+    """Find slots that another launch keeps; the words are the same on all nodes of its run, which makes one line."""
     slot, holder = cluster.policy.slot, node.facts.holder
     if holder is None:
         return passed(f"slot {slot} is free", SLOT)
-    # The runners of one run took it within seconds of each other.
-    others = [other.facts.holder for other in cluster.nodes.values()]
-    since = min(
-        (other.since for other in others if other and other.since and other.run_id == holder.run_id), default=None
-    )
-    launch = LaunchHolder(holder.run_id, holder.nonce, holder.node, holder.user)
-    remedy = cluster.launch.invocation.fill(add_stop(QUEUE, launch))
-    return failed(describe_keeper(slot, node.name, launch, since), EXPECTED, SLOT, remedy)
+    if holder.waits and holder.nonce == cluster.launch.nonce:
+        return passed(f"slot {slot} is kept for this launch", SLOT)
+    since = earliest(other.facts.holder for other in cluster.nodes.values()).get(holder.nonce)
+    remedy = cluster.launch.invocation.fill(add_stop(QUEUE, holder))
+    return failed(describe_keeper(slot, node.name, holder, since), EXPECTED, SLOT, remedy)
 
 
 def sudo(node: Node, cluster: Cluster) -> Outcome:

@@ -5,13 +5,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from ansible_collections.muster.train.plugins.module_utils._records.holder import LaunchHolder
 from ansible_collections.muster.train.plugins.module_utils._records.job import SAFE_RUN_ID
-from ansible_collections.muster.train.plugins.module_utils._records.run import LaunchHolder
 
 from .._findings.remedy import Remedy, playbook, sentence
 
 EXPECTED, ORIGIN = "a free slot", "launch_slot"
 QUEUE = "launch with -e wait=2h, which queues for it"
+
+
+def earliest(holders: Iterable[LaunchHolder | None]) -> dict[str | None, str]:
+    """Return since when each launch holds what others need, by its nonce: its runners begin seconds apart."""
+    since: dict[str | None, str] = {}
+    for holder in holders:
+        if holder is not None and holder.since:
+            since[holder.nonce] = min(holder.since, since.get(holder.nonce, holder.since))
+    return since
 
 
 def describe_keeper(slot: str, node: str, holder: LaunchHolder, since: str | None = None) -> str:

@@ -19,7 +19,20 @@ from ansible_collections.muster.train.plugins.module_utils._records.oldest_pytho
 
 _SOURCES = Path(__file__).resolve().parents[2] / "module_utils"
 # What the runner needs of the nodes' side besides its own package.
-_RECORDS = ("cause", "document", "frozen", "gang", "job", "known", "layout", "likeness", "notice", "run", "stacks")
+_RECORDS = (
+    "cause",
+    "document",
+    "frozen",
+    "gang",
+    "holder",
+    "job",
+    "known",
+    "layout",
+    "likeness",
+    "notice",
+    "run",
+    "stacks",
+)
 _BESIDE = (
     *(f"_records/{name}.py" for name in ("__init__", *_RECORDS)),
     *(f"_text/{name}.py" for name in ("__init__", "order", "stamps")),

@@ -5,27 +5,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records.run import LaunchHolder
+from ansible_collections.muster.train.plugins.module_utils._records.holder import LaunchHolder
 
 from .._cluster.slot import EXPECTED, ORIGIN, QUEUE, add_stop, describe_keeper, describe_owner
 from .._findings.finding import Finding
 
 
-def earliest(results: Iterable[object]) -> dict[str | None, str]:
-    """Return since when each launch holds what others need, by its nonce: its runners begin seconds apart."""
-    since: dict[str | None, str] = {}
-    for holder in (LaunchHolder.optional(result.get("holder")) for result in results if isinstance(result, Mapping)):
-        if holder is not None and holder.since:
-            since[holder.nonce] = min(holder.since, since.get(holder.nonce, holder.since))
-    return since
+def read_holder(result: Mapping[str, Any]) -> LaunchHolder | None:
+    """Return the launch that a node's answer names as the holder."""
+    return LaunchHolder.optional(result.get("holder"))
 
 
 def explain_refusal(node: str, result: Mapping[str, Any], since: Mapping[str | None, str]) -> Finding | None:
     """Return which launch keeps this one out, with the same words on all nodes; None where none does."""
-    holder = LaunchHolder.optional(result.get("holder"))
+    holder = read_holder(result)
     if holder is None or holder.run_id is None:
         return None
     start, slot = since.get(holder.nonce), result.get("slot")

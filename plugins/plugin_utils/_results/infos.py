@@ -21,12 +21,13 @@ from ansible_collections.muster.train.plugins.module_utils._records.stacks impor
 
 from .._cluster.node import Silent, silent_of
 from .._cluster.silence import summarize, why_silent
+from .._cluster.slot import earliest
 from .._cluster.unreachable import ReasonKey, is_about_modules
 from .._findings.finding import Finding
 from .._findings.invocation import Invocation
 from .._text.table import one_line
 from .by_head import place, speak
-from .held import earliest, explain_refusal
+from .held import explain_refusal, read_holder
 
 # The options of every action that works on the nodes' answers.
 RESULT_OPTIONS: dict[str, dict[str, Any]] = {
@@ -96,7 +97,7 @@ def read_infos(results: Iterable[tuple[str, object]]) -> list[Info]:
     answered = [
         (node, result) for node, result in results if not (isinstance(result, Mapping) and result.get("skipped"))
     ]
-    since = earliest(result for _node, result in answered)
+    since = earliest(read_holder(result) for _node, result in answered if isinstance(result, Mapping))
     infos = [_read(node, result, since) for node, result in answered]
     head = next((info for info in infos if info.nodes), None)
     if head is None:

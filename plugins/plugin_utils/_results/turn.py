@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records.run import LaunchHolder
+from ansible_collections.muster.train.plugins.module_utils._records.holder import LaunchHolder
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._cluster.node import silent_of

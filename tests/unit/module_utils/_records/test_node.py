@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._facts.gather import gather
 from ansible_collections.muster.train.plugins.module_utils._facts.query import FactsQuery
 from ansible_collections.muster.train.plugins.module_utils._records.job import GangSettings, Job, Rendezvous, Variable
-from ansible_collections.muster.train.plugins.module_utils._records.node import Holder, NodeFacts
+from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gdr
 from ansible_collections.muster.train.plugins.module_utils._records.subsets import SUBSETS
 from ansible_collections.muster.train.plugins.module_utils._records.system import Memlock
@@ -116,10 +116,6 @@ def test_facts_of_an_older_version_are_read(tmp_path: Path) -> None:
     old = NodeFacts.from_dict(data)
     assert (old.net, old.memlock, old.timings) == (facts.net, Memlock(8388608, 8388608), {})
     assert (old.limits, old.container, old.disks, old.versions, old.tools, old.kernel) == (None,) * 6
-
-
-def test_unknown_keys_of_a_holder_are_ignored() -> None:
-    assert Holder.from_dict({"run_id": "r", "start_time": 5}) == Holder("r")
 
 
 def test_unreadable_gpudirect_modules_are_not_absent() -> None:

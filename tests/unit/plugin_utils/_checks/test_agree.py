@@ -194,6 +194,14 @@ def test_slots_that_two_runs_hold_are_two_lines() -> None:
     assert len(lines(wrong("slot", cluster(*({"holder": holder} for holder in holders))))) == 2
 
 
+def test_a_slot_is_kept_for_the_launch_that_waits_for_it_and_for_no_other() -> None:
+    holder = {"run_id": "multinode_1", "nonce": "f", "since": "2026-11-20T10:00:00Z", "waits": True}
+    waiting = cluster({"holder": holder})
+    [finding] = wrong("slot", waiting, launch=Launch(nonce="e"))
+    assert finding.observed == "slot default is kept for run multinode_1 since 2026-11-20T10:00:00Z, which waits for it"
+    assert wrong("slot", waiting, launch=Launch(nonce="f")) == []
+
+
 def test_a_holder_without_a_name_is_still_a_holder() -> None:
     holder = dict.fromkeys(("run_id", "nonce", "node", "pid", "since"))
     [finding] = wrong("slot", cluster({"holder": holder}), policy=ClusterPolicy(slot="gpu"))

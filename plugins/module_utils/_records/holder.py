@@ -1,0 +1,26 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who holds a slot or a run, as a typed record. The runner takes this file along."""
+
+from __future__ import annotations
+
+from .document import Document
+from .frozen import frozen
+
+
+@frozen
+class LaunchHolder(Document):
+    """The launch that holds a slot or a run, or waits for it: whose it is, on which node, and since when (UTC).
+
+    pid: of its runner. has_come: of one that waits, whether it starts now. A lock that could not be read has no name.
+    """
+
+    run_id: str | None = None
+    nonce: str | None = None
+    node: str | None = None
+    user: str | None = None
+    since: str | None = None
+    pid: int | None = None
+    waits: bool | None = None
+    has_come: bool | None = None
