@@ -13,7 +13,7 @@ from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
 
-from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED, NOT_BEGUN
+from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED, NOT_BEGUN
 from ansible_collections.muster.train.plugins.module_utils._records.run import Heartbeat, RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action, values

@@ -17,9 +17,9 @@ from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
 
-from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
 from ansible_collections.muster.train.plugins.module_utils._records.layout import HEARTBEAT, STATE
+from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
 from ansible_collections.muster.train.plugins.plugin_utils._action.interrupt import Interrupt

@@ -99,6 +99,12 @@ options:
       '!tools', '!kernel', '!inherited', '!clock', '!names', '!devices', '!engine', '!reach', '!kernel_log',
       '!processes', '!memory', '!sudo', '!interfaces', '!gpu_health', '!gpu_processes']
     default: [all]
+  as_text:
+    description:
+      - Whether to return the facts as one text. Ansible copies and checks each value of a result several times, which
+        takes a controller with many nodes much of its time.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - muster.train.options.docker
   - muster.train.options.root
@@ -132,7 +138,7 @@ EXAMPLES = r"""
 RETURN = r"""
 ansible_facts:
   description: Facts to add to C(ansible_facts). A value that could not be determined is null.
-  returned: always
+  returned: unless O(as_text) is set
   type: dict
   contains:
     node:
@@ -525,7 +531,13 @@ ansible_facts:
       description: The GPUs, as M(muster.train.gpu_facts) returns them.
       returned: when O(subset) has V(gpu)
       type: dict
+facts_text:
+  description: What RV(ansible_facts) would have, in JSON.
+  returned: if O(as_text) is set
+  type: str
 """
+
+import json
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -563,6 +575,7 @@ def main() -> None:
             "reach": {"type": "list", "elements": "str", "default": []},
             "as_root": {"type": "list", "elements": "str", "default": []},
             "probe_disks": {"type": "bool", "default": False},
+            "as_text": {"type": "bool", "default": False},
             "subset": {
                 "type": "list",
                 "elements": "str",
@@ -608,7 +621,9 @@ def main() -> None:
     gathered = gather(host, query)
     for warning in gathered.warnings:
         module.warn(clean(f"{gathered.node.hostname}: {warning}"))
-    module.exit_json(changed=False, ansible_facts=gathered.to_facts(query))
+    facts = gathered.to_facts(query)
+    answer = {"facts_text": json.dumps(facts)} if params["as_text"] else {"ansible_facts": facts}
+    module.exit_json(changed=False, **answer)
 
 
 if __name__ == "__main__":

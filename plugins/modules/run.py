@@ -87,7 +87,8 @@ from ansible_collections.muster.train.plugins.module_utils._host.require_python 
 require_python()
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
-from ansible_collections.muster.train.plugins.module_utils._records.job import ACTIVE, ENDED, Job
+from ansible_collections.muster.train.plugins.module_utils._records.job import Job
+from ansible_collections.muster.train.plugins.module_utils._records.phases import ACTIVE, ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.run import StartRefusal
 from ansible_collections.muster.train.plugins.module_utils._runs.start import start
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import NotBegun, StartError

@@ -36,13 +36,8 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-ansible_facts:
-  description: As M(muster.train.node_facts) returns it.
+facts_text:
+  description: The facts of the node, as M(muster.train.node_facts) returns them.
   returned: if a request was checked
-  type: dict
-  contains:
-    muster:
-      description: The facts of the node.
-      returned: always
-      type: dict
+  type: str
 """

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records import layout
-from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED, Job, JobContainer, container_name
+from ansible_collections.muster.train.plugins.module_utils._records.job import Job, JobContainer, container_name
+from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED
 from ansible_collections.muster.train.plugins.module_utils._runs import job_container
 from ansible_collections.muster.train.plugins.module_utils._runs.start import runner_command
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.detached import starter_named

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, TypeVar
 
 from .._text.stamps import seconds_of
 from .frozen import frozen
-from .job import ACTIVE, ENDED, NOT_BEGUN, SILENT
 from .known import as_dict, fields_of
+from .phases import ACTIVE, ENDED, NOT_BEGUN, SILENT
 
 # In characters, lines and entries: more than a runner writes.
 MOST_TEXT, MOST_LINES, MOST_PARTS, MOST_NODES, MOST_RANKS = 4096, 100, 64, 65536, 65536

@@ -17,12 +17,6 @@ from .frozen import field, frozen
 
 # What is safe as the name of a directory on every machine; the controller makes run IDs in `_request/run_id.py`.
 SAFE_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-# Phases of nodes that gave no answer, that have no runner, and that have one.
-SILENT = ("unreachable", "unknown")
-NOT_BEGUN = ("not_found", "prepared")
-ACTIVE = ("waiting", "running", "drained", "stopping")
-# The last phases of a run. Only `stop` writes `lost`: elsewhere a reader derives it where no runner lives.
-ENDED = ("succeeded", "failed", "stopped", "lost")
 # What torch says of a rank that wrote no error file (elastic/multiprocessing/errors, _EMPTY_ERROR_DATA).
 NO_MESSAGE = "<NONE>"
 

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 
 from .._host.host import Host
 from .._records.frozen import frozen
-from .._records.job import ENDED, JobContainer, container_name
+from .._records.job import JobContainer, container_name
 from .._records.known import parse_json
+from .._records.phases import ENDED
 from .._records.run import JobOwner, RunRecord
 from ..runner.process_tree import signal_name
 

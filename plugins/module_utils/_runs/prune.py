@@ -19,9 +19,9 @@ from .._host.host import Host
 from .._host.removal import remove_tree, rename
 from .._records import layout
 from .._records.frozen import frozen
-from .._records.job import ENDED
 from .._records.known import parse_json
 from .._records.layout import HEARTBEAT, STATE
+from .._records.phases import ENDED
 from .._records.run import JobOwner, RunRecord
 from .._system.disks import mounts_in, parse_mountinfo
 from .._text.stamps import seconds_of

@@ -15,9 +15,10 @@ from .._host.host import Host
 from .._host.trust import untrusted_part
 from .._records import layout
 from .._records.gang import NodesDocument, NodeStatus, older
-from .._records.job import ENDED, SAFE_RUN_ID
+from .._records.job import SAFE_RUN_ID
 from .._records.known import parse_json
 from .._records.layout import HEARTBEAT, NODES, STATE
+from .._records.phases import ENDED
 from .._records.run import Heartbeat, JobOwner, RunRecord, UnitEnd
 from .._text.stamps import seconds_of
 from ..runner import locks, process_tree, unit

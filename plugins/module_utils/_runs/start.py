@@ -17,9 +17,10 @@ from typing import Any
 from .._host.host import Host
 from .._host.trust import open_private
 from .._records import layout
-from .._records.job import ENDED, Job
+from .._records.job import Job
 from .._records.likeness import read_likeness
 from .._records.notice import address_of
+from .._records.phases import ENDED
 from .._records.run import RunRecord, StartRefusal
 from ..runner import files
 from ..runner.inherited import base_environment

@@ -15,9 +15,10 @@ from collections.abc import Callable, Sequence
 
 from .._host.host import Host
 from .._records.frozen import field, frozen
-from .._records.job import ENDED, Job
+from .._records.job import Job
 from .._records.known import as_dict
 from .._records.layout import HEARTBEAT, STATE
+from .._records.phases import ENDED
 from .._records.run import JobOwner, RunRecord, StopRequest
 from .._text.stamps import utc
 from ..runner import files, locks, process_tree, tickets

@@ -19,7 +19,6 @@ from .claim import Refused
 from .claim import take as take_claim
 from .notice import send_end
 from .requests import StopRequests
-from .stacks.take import take_stacks
 from .supervisor import Supervisor
 from .unit import unit_path
 from .upkeep import Upkeep
@@ -73,6 +72,9 @@ def main(argv: list[str]) -> int:
 
 def print_stacks(run_dir: str, rank: int | None) -> int:
     """Print the stacks of the ranks, or of one, to the standard output."""
+    # No other runner takes stacks.
+    from .stacks.take import take_stacks
+
     stacks = take_stacks(os.path.basename(run_dir), run_dir, sys.executable, rank)
     json.dump([process.to_dict() for process in stacks], sys.stdout)
     return 0

@@ -9,7 +9,6 @@ import json
 import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,6 +52,9 @@ def content_of(job: Job, end: End) -> dict[str, Any]:
 
 
 def _send(address: str, content: Mapping[str, Any]) -> None:
+    # Few runs send a notice, and importing this takes a tenth of a start.
+    import urllib.request
+
     data, headers = json.dumps(content).encode(), {"Content-Type": "application/json", "User-Agent": "muster"}
     request = urllib.request.Request(address, data, headers)
     for attempt in range(TRIES):

@@ -17,8 +17,9 @@ import resource
 from collections.abc import Callable
 from typing import Any
 
-from .._records.job import ENDED, Job
+from .._records.job import Job
 from .._records.layout import HEARTBEAT, NODES, STATE
+from .._records.phases import ENDED
 from .._records.run import Heartbeat, Progress, RunWarning
 from .._text.stamps import utc
 from . import files, process_tree

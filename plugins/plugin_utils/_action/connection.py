@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Connections that end before ssh could say why."""
+"""How actions run modules: connections that end before ssh could say why, and results without needless parts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 
 # Ansible's message for a connection that ended while a module was written to it, with nothing of ssh in it: only the
 # pipe's own error, or nothing at all.
@@ -17,6 +18,8 @@ _LOST = re.compile(
     r"Data could not be sent to remote host \S+ Make sure this host can be reached over ssh[.:\s]*(\[Errno.*)?",
     re.IGNORECASE | re.DOTALL,
 )
+# The verbosity with which Ansible shows the options of a module.
+WITH_OPTIONS = 3
 
 
 def is_lost(message: str) -> bool:
@@ -36,4 +39,7 @@ class ModuleRunner(ActionBase):
             # Nothing is written to this command, so what ssh says to it is not lost.
             self._low_level_execute_command("true")
             result = super()._execute_module(*args, **kwargs)
+        # Ansible copies and checks each value of a result several times; it shows the options only with -vvv.
+        if Display().verbosity < WITH_OPTIONS:
+            result.pop("invocation", None)
         return result

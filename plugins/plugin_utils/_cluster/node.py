@@ -12,6 +12,7 @@ from ansible.utils.vars import transform_to_native_types
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
+from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
 
@@ -93,11 +94,12 @@ def _answer(name: str, variables: Mapping[str, Any], register: str, layers: Mapp
     address = str(variables.get("ansible_host") or name)
     if not isinstance(result, Mapping):
         return Silent(name, "its facts were not gathered", address, asked=False)
-    facts = result.get("ansible_facts")
+    text = result.get("facts_text")
+    facts = plain(result.get("ansible_facts")) if text is None else parse_json(str(text))
     if not isinstance(facts, Mapping) or not facts.get("node"):
         return silent_of(name, result, "it returned no facts", address)
     environment = [(native(variables, variable), origin) for variable, origin in layers.items()]
-    return Node.from_facts(name, plain(facts), address, environment)
+    return Node.from_facts(name, facts, address, environment)
 
 
 def silent_of(name: str, result: Mapping[str, Any], default: str, address: str = "") -> Silent:

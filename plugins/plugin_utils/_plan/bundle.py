@@ -30,6 +30,7 @@ _RECORDS = (
     "layout",
     "likeness",
     "notice",
+    "phases",
     "run",
     "stacks",
 )

@@ -46,5 +46,6 @@ def facts_options(node: str, given: Mapping[str, Any], policy: Mapping[str, Any]
         "compose_file": compose_file or None,
         "compose_service": policy["launch_compose_service"],
         "subset": [*GATHERED, *(["names"] if names else [])],
+        "as_text": True,
     }
     return {name: value for name, value in options.items() if value is not None}

@@ -20,7 +20,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.gang import 
     NodeSign,
     NodeStatus,
 )
-from ansible_collections.muster.train.plugins.module_utils._records.job import ACTIVE, ENDED
+from ansible_collections.muster.train.plugins.module_utils._records.phases import ACTIVE, ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.run import NodeReport, RankFailure, RunRecord
 
 # A node, or the head's own storage, that was silent for so long is not described by the head any more.

@@ -19,8 +19,8 @@ from ansible_collections.muster.train.plugins.module_utils._records.cause import
     split_exception,
 )
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
-from ansible_collections.muster.train.plugins.module_utils._records.job import SILENT
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness, read_likeness
+from ansible_collections.muster.train.plugins.module_utils._records.phases import SILENT
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RankFailure, RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.stamps import seconds_of
 

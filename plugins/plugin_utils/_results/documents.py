@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
+from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RunRecord
 
 from .._findings.errors import error_record

@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
-from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED, SILENT
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
+from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED, SILENT
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 
 from .._text.table import one_line

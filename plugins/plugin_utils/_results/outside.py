@@ -9,8 +9,8 @@ import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.gang import NodeStatus
-from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness
+from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 
 from .._findings.finding import Finding

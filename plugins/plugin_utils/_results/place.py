@@ -10,8 +10,9 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.document import as_integer, as_names, as_text
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
-from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED, container_name
+from ansible_collections.muster.train.plugins.module_utils._records.job import container_name
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
+from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 
 from .._findings.errors import UserError

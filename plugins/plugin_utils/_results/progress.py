@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
-from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
+from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.run import (
     Heartbeat,
     Pace,

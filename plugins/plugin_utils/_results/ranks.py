@@ -12,8 +12,8 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.document import MOST_NODES, as_integer
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
-from ansible_collections.muster.train.plugins.module_utils._records.job import SILENT
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
+from ansible_collections.muster.train.plugins.module_utils._records.phases import SILENT
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 
 from .._text.table import node_names

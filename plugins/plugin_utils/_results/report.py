@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import read_likeness
+from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 

@@ -13,8 +13,8 @@ from dataclasses import asdict
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
-from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
+from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED
 
 from .._findings.errors import UserError
 from .._findings.origin import FOR_ONE_RUN

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
-from ansible_collections.muster.train.plugins.module_utils._records.job import ACTIVE, ENDED, NOT_BEGUN, SILENT
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness, read_likeness
+from ansible_collections.muster.train.plugins.module_utils._records.phases import ACTIVE, ENDED, NOT_BEGUN, SILENT
 from ansible_collections.muster.train.plugins.module_utils._records.run import (
     End,
     NodeReport,

@@ -6,15 +6,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
-import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 
@@ -25,7 +21,6 @@ from ansible_collections.muster.train.tests.support.plan_parts import NO_GPU, PO
 from ansible_collections.muster.train.tests.support.rdma_parts import hca, port, rdma
 
 ALONE = {"rdma": rdma(()).to_dict(), "gpu": dict(NO_GPU)}
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def hostvars(count: int) -> Hosts:
@@ -53,6 +48,24 @@ def run(
 def test_it_runs_once_and_contacts_no_node() -> None:
     assert ActionModule.BYPASS_HOST_LOOP is True
     assert ActionModule._requires_connection is False
+
+
+def test_the_plan_is_the_same_from_facts_as_text() -> None:
+    hosts = hostvars(2)
+    as_text = {
+        host: {"launch__facts": {"facts_text": json.dumps(values["launch__facts"]["ansible_facts"])}}
+        for host, values in hosts.items()
+    }
+    assert run(request(2), Hosts(as_text))["plan"] == run(request(2), hosts)["plan"]
+
+
+@pytest.mark.parametrize("text", ["", "[1]", '{"node": ', '{"node": null}', "{" * 100_000, 7, {"node": 1}])
+def test_a_node_that_answers_with_other_text_has_no_facts(text: Any) -> None:
+    hosts = hostvars(2)
+    hosts["node1"]["launch__facts"] = {"facts_text": text}
+    result = run(request(2), hosts)
+    assert result["failed"]
+    assert result["msg"].startswith("node1: answer: it returned no facts; ")
 
 
 def test_the_plan() -> None:
@@ -203,79 +216,6 @@ def test_what_goes_out_is_plain_data() -> None:
 
 
 @pytest.mark.slow
-def test_through_ansible_playbook(tmp_path: Path) -> None:
-    """Two hosts with lazy variables and facts that look like templates; what comes out is what was put in."""
-    danger = "{{ lookup('pipe', 'echo evaluated') }}"
-    nodes = {}
-    for number in range(2):
-        facts = facts_dict(number, workdir__path=f"/w/{number}")
-        nodes[f"node{number}"] = {"given": json.dumps(facts), "launch_node_env": {"ME": "{{ inventory_hostname }}"}}
-    # As of a role's default, what only the task knows: the hosts' own variables have no `root`.
-    policy = {"launch_slot": "{{ 'sl' ~ 'ow' }}", "launch_env": {"CACHE": "{{ root }}/cache"}}
-    reached = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
-    cluster = {"vars": {**POLICY, **reached, **policy}, "hosts": nodes}
-    (tmp_path / "hosts.yml").write_text(yaml.safe_dump({"nodes": cluster}))
-    (tmp_path / "request.json").write_text(json.dumps(request(2, script_args=[danger])))
-    answer = {"node": "{{ given | from_json }}", **ALONE}
-    tasks = [
-        {"ansible.builtin.set_fact": {"launch__facts": {"ansible_facts": answer}}},
-        {
-            "muster.train.run_plan": {"request": "{{ lookup('file', playbook_dir ~ '/request.json') | from_json }}"},
-            "vars": {"root": "/r"},
-            "register": "made",
-        },
-        {
-            "ansible.builtin.copy": {
-                "content": "{{ made.plan | to_json }}",
-                "dest": str(tmp_path / "plan.json"),
-                "mode": "0600",
-            },
-            "check_mode": False,
-            "diff": False,
-            "run_once": True,
-        },
-    ]
-    play = [{"hosts": "nodes", "gather_facts": False, "tasks": tasks}]
-    (tmp_path / "play.yml").write_text(yaml.safe_dump(play, sort_keys=False))
-    (tmp_path / "ansible.cfg").touch()
-    settings = {
-        "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"),
-        "ANSIBLE_CONFIG": str(tmp_path / "ansible.cfg"),
-        "ANSIBLE_HOME": str(tmp_path / "home"),
-        "ANSIBLE_NOCOLOR": "1",
-    }
-    done = subprocess.run(
-        [
-            sys.executable,
-            str(Path(sys.executable).with_name("ansible-playbook")),
-            *("-i", str(tmp_path / "hosts.yml"), "--check", "--diff", str(tmp_path / "play.yml")),
-        ],
-        env={**{name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}, **settings},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    plan = json.loads((tmp_path / "plan.json").read_text())
-    assert plan["jobs"]["node1"]["argv"][-1] == danger
-    assert plan["jobs"]["node1"]["slot"] == "slow"
-    assert [job["workdir"] for job in plan["jobs"].values()] == ["/w/0", "/w/1"]
-    assert {
-        "name": "CACHE",
-        "value": "/r/cache",
-        "origin": "cluster (launch_env)",
-        "reason": "",
-        "rule": "",
-        "layer": "cluster",
-    } in plan["jobs"]["node1"]["environment"]
-    of_me = [[item["value"] for item in job["environment"] if item["name"] == "ME"] for job in plan["jobs"].values()]
-    assert of_me == [["node0"], ["node1"]]
-    assert f"+++ after: the plan of {RUN_ID}" in done.stdout
-    assert "+node 1: node1, rank 1" in done.stdout
-    assert done.stdout.count("+node 0:") == 1
-
-
 def test_the_page_tells_why_a_launch_was_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screen, "display", Mock())
     page = tmp_path / "launch.html"

@@ -78,6 +78,16 @@ def test_facts_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert node["config"] == {"path": "/home/me/code/configs/tiny.yaml", "text": "steps: 10\n"}
 
 
+def test_the_facts_as_one_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    load("laptop", tmp_path)
+    options = {"root": str(tmp_path), "workdir": "/home/me/muster", "subset": ["min", "gpu"]}
+    facts, text = (run_module(capsys, **options, as_text=as_text) for as_text in (False, True))
+    assert "ansible_facts" not in text
+    from_text = json.loads(text["facts_text"])
+    assert from_text["node"].pop("timings").keys() == facts["ansible_facts"]["node"].pop("timings").keys()
+    assert from_text == facts["ansible_facts"]
+
+
 def test_what_cannot_be_seen_is_a_warning_that_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     load("container", tmp_path)
     result = run_module(capsys, root=str(tmp_path), workdir="/workspace")

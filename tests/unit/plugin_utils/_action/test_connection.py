@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.connection import ModuleRunner, is_lost
 from ansible_collections.muster.train.tests.support.cluster import ROOT
@@ -45,7 +46,7 @@ class FailingConnection(ActionBase):
     def _execute_module(self, *_words: Any, **_options: Any) -> dict[str, Any]:
         if self.modules:
             raise AnsibleConnectionFailure(self.modules.pop(0))
-        return {"answered": True}
+        return {"answered": True, "invocation": {"module_args": {}}}
 
     def _low_level_execute_command(self, *_words: Any, **_options: Any) -> dict[str, Any]:
         if self.commands:
@@ -69,6 +70,14 @@ def test_where_the_command_runs_the_module_runs_again() -> None:
     assert Runner([LOST], [])._execute_module("m") == {"answered": True}
     with pytest.raises(AnsibleConnectionFailure, match=REFUSED):
         Runner([f"Failed to connect to the host via ssh: {REFUSED}"], [])._execute_module("m")
+
+
+@pytest.mark.parametrize("verbosity", [0, 2, 3])
+def test_a_result_has_the_options_of_its_module_only_where_they_are_shown(
+    verbosity: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Display(), "verbosity", verbosity)
+    assert ("invocation" in Runner([], [])._execute_module("m")) is (verbosity >= 3)
 
 
 def test_every_module_is_run_by_an_action_that_asks_once_more() -> None:
