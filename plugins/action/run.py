@@ -5,18 +5,10 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import zlib
 from typing import Any
 
-from ansible.utils.vars import transform_to_native_types
-
 from ansible_collections.muster.train.plugins.plugin_utils._action.connection import ModuleRunner
-from ansible_collections.muster.train.plugins.plugin_utils._plan.bundle import runner_zipapp
-
-# Built where Ansible imports this file, in its main process: each worker would build it again.
-RUNNER = base64.b64encode(zlib.compress(runner_zipapp(), 9)).decode()
+from ansible_collections.muster.train.plugins.plugin_utils._plan.start import start_options
 
 
 class ActionModule(ModuleRunner):
@@ -27,8 +19,5 @@ class ActionModule(ModuleRunner):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        args = dict(self._task.args)
-        args["runner"] = RUNNER
-        if args.get("secrets"):
-            args["secrets"] = json.dumps(transform_to_native_types(args["secrets"], redact=False))
-        return {**result, **self._execute_module("muster.train.run", args, task_vars=task_vars)}
+        options = start_options(self._task.args)
+        return {**result, **self._execute_module("muster.train.run", options, task_vars=task_vars)}

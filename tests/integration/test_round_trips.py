@@ -15,7 +15,7 @@ from ansible_runner.interface import run
 
 from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster
 
-FACTS, JOB, FOLLOW = "muster.train.run_facts", "muster.train.run", "muster.train.run_follow"
+FACTS, JOB, FOLLOW = "muster.train.run_facts", "muster.train.run_start", "muster.train.run_follow"
 # The controller's own steps: they run once, on the head's name, and execute no module anywhere.
 CONTROLLER = {
     "muster.train.cluster_preflight",

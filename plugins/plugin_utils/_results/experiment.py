@@ -43,8 +43,9 @@ ATTEMPT = (
     *("created", "started", "ended", "verdict", "why", "cause", "elapsed_s", "loss", "exit_codes"),
     *("command", "nonce"),
 )
-# libyaml's if installed: a list reads hundreds of files.
+# libyaml's if installed: a list reads hundreds of files, and every launch writes one.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def record(
@@ -153,5 +154,6 @@ def load(text: str) -> dict[str, Any]:
 
 def dump(document: Mapping[str, Any]) -> str:
     """Return `run.yml` for people: in the order of the record, short collections in one line."""
-    body: str = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, allow_unicode=True, width=110)
+    style: dict[str, Any] = {"sort_keys": False, "default_flow_style": None, "allow_unicode": True, "width": 110}
+    body: str = yaml.dump(dict(document), Dumper=_DUMPER, **style)
     return HEADER + body
