@@ -31,7 +31,13 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.errors impo
 )
 from ansible_collections.muster.train.plugins.plugin_utils._findings.invocation import Invocation
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import hints
-from ansible_collections.muster.train.plugins.plugin_utils._results import documents, remaining, report, unanswered
+from ansible_collections.muster.train.plugins.plugin_utils._results import (
+    documents,
+    remaining,
+    report,
+    unanswered,
+    waiting,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._results.events import attempt_lines, gang_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import (
     RESULT_OPTIONS,
@@ -114,7 +120,8 @@ class ActionModule(ControllerAction):
             self._keep(documents.of_logs(run_id, infos, *chosen))
         else:
             _print_status(args["what"], run_id, infos, verdict, request, replaced, inventory)
-            self._keep(documents.of_run(run_id, infos, verdict, replaced, _experiment(request, run_id)))
+            document = documents.of_run(run_id, infos, verdict, replaced, _experiment(request, run_id))
+            self._keep({**document, **({"waiting": waiting.data(infos)} if args["what"] == "status" else {})})
         if args["succeed_on"] and verdict.verdict not in args["succeed_on"]:
             # One line: Ansible prints all of a failed result, and the rest is already shown above.
             error = documents.of_verdict(run_id, verdict)
@@ -184,6 +191,7 @@ def _print_status(
         show(report.already_ended(infos, run_id))
     show(remaining.lines(infos))
     show((f"  {line}" for line in unanswered.lines(infos)), color_of("COLOR_WARN"))
+    show(waiting.lines(infos) if what == "status" else [])
     after = report.places(runs, _shown_path(request, run_id)) if what == "result" else []
     if run_id:
         left = any(run.left for run in runs)

@@ -184,6 +184,13 @@ nodes:
   returned: always
   type: list
   elements: dict
+waiting:
+  description: >-
+    The launches that wait for a slot of the work directory, the next one first (run_id, nonce, node, user, since in
+    UTC, slot, and has_come, which says that one is about to start).
+  returned: always
+  type: list
+  elements: dict
 hidden:
   description: >-
     The directory on the way to the runs that this user cannot read (path, owner, user), in which case the run has the
@@ -224,12 +231,14 @@ from ansible_collections.muster.train.plugins.module_utils._host.require_python 
 require_python()
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._records.holder import LaunchHolder
 from ansible_collections.muster.train.plugins.module_utils._records.job import SAFE_RUN_ID
 from ansible_collections.muster.train.plugins.module_utils._records.remaining import RemainingFiles
 from ansible_collections.muster.train.plugins.module_utils._runs.files import RunPaths, list_files, read_logs
 from ansible_collections.muster.train.plugins.module_utils._runs.hidden import explain_hidden, hidden_runs
 from ansible_collections.muster.train.plugins.module_utils._runs.listing import list_runs, read_ended
 from ansible_collections.muster.train.plugins.module_utils._runs.read import nothing_of, read_statuses
+from ansible_collections.muster.train.plugins.module_utils.runner.tickets import list_waiting
 
 
 def main() -> None:
@@ -264,6 +273,8 @@ def main() -> None:
     run = explain_hidden(run, hidden)
     result: dict[str, Any] = {"run": run.to_dict(), "runs": [listed.to_dict() for listed in runs]}
     result["hidden"] = hidden and hidden.to_dict()
+    waiting = list_waiting(host.here(params["workdir"]), params["node"])
+    result["waiting"] = [LaunchHolder.from_dict(launch).to_dict() for launch in waiting]
     result["nodes"] = [status.to_dict() for status in read_statuses(host, run)]
     here = run.run_dir is not None and run.phase != "not_found"  # of a directory that is not Muster's nothing is read
     if params["lines"] > 0:

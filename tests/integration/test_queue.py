@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import time
@@ -55,6 +56,9 @@ def test_launches_that_wait_take_turns_in_their_order(held: Cluster) -> None:
     wait_for(lambda: waiting(held) == [1, 1], "the first launch waits on all nodes")
     second = held.begin("launch", run_id=SECOND, wait="10m", follow=False, script_args=SLEEP)
     wait_for(lambda: waiting(held) == [2, 2], "the second one, too")
+    status = held.verb("status", run_id=RUN_ID)
+    waits = re.findall(r"^  (\S+) of \S+ since \S+Z waits for slot default$", status.out, re.MULTILINE)
+    assert waits == [FIRST, SECOND], status.out
     assert held.verb("stop", run_id=RUN_ID).rc == 0
     printed = end(first)
     assert f"waiting on node0: slot default is held by run {RUN_ID} of " in printed

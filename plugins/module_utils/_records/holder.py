@@ -13,7 +13,8 @@ from .frozen import frozen
 class LaunchHolder(Document):
     """The launch that holds a slot or a run, or waits for it: whose it is, on which node, and since when (UTC).
 
-    pid: of its runner. has_come: of one that waits, whether it starts now. A lock that could not be read has no name.
+    pid: of its runner. has_come, slot: of one that waits, whether it starts now, and for which slot it waits. A lock
+    that could not be read has no name.
     """
 
     run_id: str | None = None
@@ -24,3 +25,4 @@ class LaunchHolder(Document):
     pid: int | None = None
     waits: bool | None = None
     has_come: bool | None = None
+    slot: str | None = None

@@ -79,6 +79,17 @@ def list_tickets(place: str) -> list[dict[str, Any]]:
     return sorted(filter(_holds, tickets), key=lambda ticket: (not ticket.get(HAS_COME), *age_order(ticket)))
 
 
+def list_waiting(workdir: str, node: str) -> list[dict[str, Any]]:
+    """Return the launches that wait on a node, with the slot that each waits for, by slots."""
+    slots = layout.slots_dir(workdir, node)
+    queues = sorted(_names(slots, QUEUE_SUFFIX))
+    return [
+        {**holder_of(ticket), "slot": queue[: -len(QUEUE_SUFFIX)]}
+        for queue in queues
+        for ticket in list_tickets(os.path.join(slots, queue))
+    ]
+
+
 def holder_of(ticket: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is said of the launch that keeps others from a slot with this ticket."""
     return {**ticket, "since": ticket.get("created"), "waits": True}

@@ -36,7 +36,8 @@ OF_RUN: dict[str, Any] = {
 # What the document of each verb has besides its head, as it is where the verb did not get that far.
 KEYS: dict[str, dict[str, Any]] = {
     "launch": {**OF_RUN, "plan": None},
-    **dict.fromkeys(("status", "follow", "stop", "collect"), OF_RUN),
+    "status": {**OF_RUN, "waiting": []},
+    **dict.fromkeys(("follow", "stop", "collect"), OF_RUN),
     "logs": {"run_id": None, "lines": []},
     "shell": dict.fromkeys(("run_id", "node", "rank", "container", "directory", "argv", "line")),
     "stacks": {"run_id": None, "directory": None, "groups": [], "ranks": []},

@@ -14,6 +14,7 @@ from ansible.utils.vars import transform_to_native_types
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._records.gang import NodeStatus, read_nodes
 from ansible_collections.muster.train.plugins.module_utils._records.hidden import HiddenRuns
+from ansible_collections.muster.train.plugins.module_utils._records.holder import LaunchHolder
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness, read_likeness
 from ansible_collections.muster.train.plugins.module_utils._records.remaining import RemainingFiles
 from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun, RunRecord
@@ -59,6 +60,7 @@ class Info:
     nodes: list[NodeStatus] = field(default_factory=list)  # what the head knows of all
     stacks: list[RankStacks] = field(default_factory=list)
     finding: Finding | None = None
+    waiting: list[LaunchHolder] = field(default_factory=list)  # launches that wait for a slot
 
 
 def answers(variables: Mapping[str, Any], args: Mapping[str, Any]) -> list[Info]:
@@ -145,6 +147,7 @@ def _read(node: str, result: Any, since: Mapping[str | None, str]) -> Info:
             remaining=RemainingFiles.optional(result.get("remaining")),
             nodes=read_nodes(result.get("nodes")),
             stacks=RankStacks.several(result.get("stacks")),
+            waiting=LaunchHolder.several(result.get("waiting")),
         )
     is_late = isinstance(result.get("timedout"), Mapping)
     phase = "unreachable" if result.get("unreachable") or is_late else "unknown"

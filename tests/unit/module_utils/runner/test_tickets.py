@@ -72,12 +72,14 @@ def test_a_link_in_the_place_of_a_queue_is_not_followed(tmp_path: Path) -> None:
         pass
 
 
-def test_a_launch_is_removed_from_the_queues_of_all_slots(tmp_path: Path) -> None:
+def test_a_launch_is_listed_in_the_queues_of_all_slots_and_removed_from_them(tmp_path: Path) -> None:
     queues = [Path(tickets.queue_path(str(tmp_path), "n1", slot)) for slot in ("a", "b")]
     for queue in queues:
         queue.mkdir(parents=True)
         for number in (1, 2):
             tickets.renew(str(queue), launch(number), 60, has_come=False)
+    waiting = [(known["slot"], known["run_id"]) for known in tickets.list_waiting(str(tmp_path), "n1")]
+    assert waiting == [("a", "run1"), ("a", "run2"), ("b", "run1"), ("b", "run2")]
     tickets.remove_launch(str(tmp_path), "n1", launch(1)["nonce"])
     assert [runs(queue) for queue in queues] == [["run2"], ["run2"]]
 
