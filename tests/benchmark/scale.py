@@ -9,6 +9,7 @@ The hosts are names of one sshd of the benchmark's own, reached over loopback, s
 machine too. Each round runs every command once, in turn. Prints the median of wall time, CPU of the command's own
 process and of all it started, bytes on loopback for each host (both directions), and the peak memory of the command's
 session, from a round of its own. A command that is not installed, or that fails, has no row but a line that says why.
+For `muster stop` also prints when the head was asked to stop the run, as the time stamp of the stop file says.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import shutil
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +53,7 @@ PROGRAM = "import signal\nsignal.pause()\n"
 # What others start ends by itself: they have no command that stops it. DeepSpeed's launcher waits for the end.
 SHORT_PROGRAM = "import time\ntime.sleep(10)\n"
 ENDED_PROGRAM = "pass\n"
+STOP = "muster stop"
 HEADERS = f"{'command':<24}{'wall s':>9}{'own CPU s':>11}{'children s':>12}{'KiB a host':>12}{'peak MiB':>10}"
 
 
@@ -69,6 +72,7 @@ class Bench:
 
     def __init__(self, home: Path, server: sshd.Sshd, count: int) -> None:
         self.home = home
+        self.asked_s: list[float] = []  # until the head was asked to stop
         self.names = [f"h{number:03d}" for number in range(1, count + 1)]
         self.config = home / "ssh_config"
         self.config.write_text(
@@ -137,7 +141,13 @@ class Bench:
 
     def run(self, contender: Contender, with_memory: bool = False) -> Cost:
         """Run one command."""
-        return measure(contender.command, self.environment(), self.home, with_memory)
+        begun = time.time()
+        cost = measure(contender.command, self.environment(), self.home, with_memory)
+        if contender.name == STOP and not cost.code:
+            # The run that began last was stopped.
+            requests = self.home.glob(f"work/{self.names[0]}/.muster/nodes/*/runs/*/stop.*")
+            self.asked_s.append(max(path.stat().st_mtime for path in requests) - begun)
+        return cost
 
 
 def rounds(bench: Bench, contenders: list[Contender], count: int) -> Iterator[dict[str, Cost]]:
@@ -196,6 +206,9 @@ def bench_hosts(server: sshd.Sshd, count: int, number_of_rounds: int, only: str)
             f"{row['kib_per_host']:>12}{row['peak_mib']:>10}",
             flush=True,
         )
+        if contender.name == STOP:
+            row["asked_s"] = round(statistics.median(bench.asked_s[1:]), 2)
+            print(f"{'':24}{row['asked_s']:>9.2f} s until the head was asked to stop", flush=True)
     return rows
 
 
