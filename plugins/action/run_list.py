@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
 from ansible_collections.muster.train.plugins.plugin_utils._action.document_output import print_document
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._findings.invocation import Invocation
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import call_with, command
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
 from ansible_collections.muster.train.plugins.plugin_utils._results.listing import list_lines, minute, to_csv
@@ -30,6 +32,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.summary impo
     summarize,
     unseen,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._sweep.record import FILE as SWEEP
 
 OPTIONS = {"request": {"type": "dict", "required": True}}
 MOST_UNSEEN = 3
@@ -44,18 +47,22 @@ class ActionModule(ControllerAction):
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         request = args["request"]
         settings, folder = values(request), Path(request["experiments"])
-        paths = [path for path in _experiments(folder) if request.get("run_id") in (None, path.name)]
+        folders = _experiments(folder)
+        sweeps = sorted(path.name for path in folders if os.path.isfile(path / SWEEP))
+        paths = [path for path in folders if path.name not in sweeps and request.get("run_id") in (None, path.name)]
         entries = [summarize(path.name, read_text(path / "run.yml")) for path in paths]
         chosen = select(entries, PARAMETERS, *(settings.get(name) for name in ("where", "sort", "last")))
         # A key that a user added to run.yml may hold a date.
         rows = json.loads(json.dumps([entry.to_dict() for entry in chosen], default=str))
         if self.is_document_requested:
-            self.document = {"folder": str(folder), "experiments": rows}
+            self.document = {"folder": str(folder), "experiments": rows, "sweeps": sweeps}
         if settings.get("output") == "csv":
             print_document(to_csv(chosen).rstrip("\n"))
         else:
-            _show(chosen, len(entries), request)
-        return {"experiments": rows}
+            if entries or not sweeps:
+                _show(chosen, len(entries), request)
+            _show_sweeps(sweeps, request)
+        return {"experiments": rows, "sweeps": sweeps}
 
 
 def _show(chosen: Sequence[ExperimentSummary], count: int, request: Mapping[str, Any]) -> None:
@@ -72,6 +79,14 @@ def _show(chosen: Sequence[ExperimentSummary], count: int, request: Mapping[str,
         call = request.get("call") if entry.options is None else call_with(entry.options, request)
         at = f", at {minute(entry.looked)} UTC" if entry.looked else ""
         show([clean(f"as last seen{at}; to update it: {command('collect', entry.run_id, call)}")])
+
+
+def _show_sweeps(sweeps: Sequence[str], request: Mapping[str, Any]) -> None:
+    if sweeps:
+        # As JSON, because a path may have blanks.
+        newest = json.dumps({"launch_experiments_dir": f"{request['experiments']}/{sweeps[-1]}"})
+        listed = Invocation.of(request).playbook("list", "-e", newest)
+        show(["", clean(f"{len(sweeps)} sweep{'s' if sweeps[1:] else ''}; to list the runs of the newest: {listed}")])
 
 
 def _experiments(folder: Path) -> list[Path]:

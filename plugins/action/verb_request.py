@@ -45,9 +45,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._text.plain import pl
 
 COLLECTION = Path(__file__).resolve().parents[2]
 # The verbs that show or save the ranks' environment, and the variables of a node that it comes from.
-SAVING = ("launch", "detect", "preflight")
+SAVING = ("launch", "sweep", "detect", "preflight")
 # The verbs that record. Launch and collect are of no use where nothing can be written; follow only warns.
-RECORDING = ("launch", "follow", "collect", "stacks")
+RECORDING = ("launch", "sweep", "follow", "collect", "stacks")
 POLICY = ("launch_experiments_dir", "launch_defaults")
 PORT_RANGE = "launch_port_range"
 SAVED_OF_NODE = ("launch_env", "launch_node_env")
@@ -104,7 +104,7 @@ class ActionModule(ControllerAction):
             raise InvalidRequest(lines)
         warnings = [warning + command("collect", request["run_id"], request["call"])] if warning else []
         if args["verb"] in RECORDING:
-            make = args["verb"] == "launch" and not self._task.check_mode
+            make = args["verb"] in ("launch", "sweep") and not self._task.check_mode
             try:
                 try_writing(Path(where), "launch_experiments_dir", make)
                 if request["experiment"]:

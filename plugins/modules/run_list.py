@@ -59,4 +59,9 @@ experiments:
       description: The options of C(ansible-playbook) that reach its nodes, null if they are not known.
       type: list
       elements: str
+sweeps:
+  description: The directories of sweeps among them, which have experiments of their own, the newest last.
+  returned: success
+  type: list
+  elements: str
 """

@@ -44,6 +44,7 @@ options:
       - setup
       - teardown
       - preflight
+      - sweep
   defaults:
     description:
       - The cluster's defaults for launch parameters.
@@ -145,6 +146,7 @@ request:
       description: The start of the next commands, which finds the same inventories and this collection.
       type: str
       sample: ansible-playbook -i inventories/lab
+    environment: {description: 'The environment variables in C(call), by name.', type: dict, sample: {}}
     options:
       description: The options in C(call), word by word.
       type: list
@@ -156,7 +158,7 @@ request:
       sample: {muster: 0.1.0, ansible_core: 2.19.14, python: 3.11.7}
 defaults:
   description: The cluster's C(launch_defaults), as the role's defaults complete them.
-  returned: for launch, detect and preflight
+  returned: for launch, sweep, detect and preflight
   type: dict
   sample: {script: train.py, nproc: 8}
 first_port:

@@ -21,6 +21,7 @@ WITH_VALUE = {
     "remote_user": "-u",
     "connection": "-c",
     "timeout": "-T",
+    "forks": "-f",
     "private_key_file": "--private-key",
     "ssh_common_args": "--ssh-common-args",
     "ssh_extra_args": "--ssh-extra-args",
@@ -78,9 +79,9 @@ def carried_variables(options: Iterable[tuple[str, Mapping[str, object]]]) -> li
 
 
 def without_launch(verb: str, variables: Iterable[str], typed: Iterable[str]) -> set[str]:
-    """Return the variables without what files have for a launch, which other verbs ignore; `typed` are in no file."""
-    of_launch = {parameter.name for parameter in VERBS["launch"]} - {parameter.name for parameter in VERBS[verb]}
-    return {*variables} - (of_launch - {*typed})
+    """Return the variables without what files have for launches, which other verbs ignore; `typed` are in no file."""
+    of_launches = {parameter.name for name in ("launch", "sweep") for parameter in VERBS[name]}
+    return {*variables} - (of_launches - {parameter.name for parameter in VERBS[verb]} - {*typed})
 
 
 def _is_policy(name: object, value: object) -> bool:

@@ -55,6 +55,7 @@ class Inventory:
 
 # What to do instead of --limit.
 LIMIT_ADVICE = {
+    "sweep": "use -e nnodes=N for fewer nodes",
     "launch": "Ansible would silently leave out nodes, use -e nnodes=N for fewer nodes",
     "logs": "logs reads all nodes of a run, leave it out or show one node's lines with -e node=NAME",
     "detect": "detect compares all nodes of the cluster, leave it out",
@@ -86,7 +87,7 @@ def errors(inventory: Inventory, verb: str) -> list[str]:
     ]
     lines += [line for node in inventory.hosts for line in _address_errors(node)]
     names: dict[str, str] = {}
-    for node in inventory.hosts if verb == "launch" else ():
+    for node in inventory.hosts if verb in ("launch", "sweep") else ():
         first = names.setdefault(node.endpoint, node.name)
         if first != node.name:
             lines.append(

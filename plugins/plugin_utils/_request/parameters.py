@@ -24,9 +24,9 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .._findings.errors import display
 from .._text import placeholders
-from . import conditions, host_list, metrics_pattern, on_end, regex, run_id, variable_names
+from . import axes, conditions, host_list, metrics_pattern, on_end, regex, run_id, variable_names
 
-Value = str | int | bool | list[str] | dict[str, str] | None
+Value = str | int | bool | list[str] | dict[str, Any] | None
 
 
 @frozen
@@ -95,6 +95,7 @@ def expected(parameter: Parameter) -> str:
         "pattern": metrics_pattern.EXPECTED,
         "on_end": on_end.EXPECTED,
         "regex": regex.EXPECTED,
+        "axes": axes.EXPECTED,
         "hosts": "hosts such as head,gpu[01-16] or train@10.0.0.1:2222",
     }[parameter.type]
 
@@ -291,4 +292,5 @@ READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "pattern": _checked(metrics_pattern.check),
     "on_end": _checked(on_end.check),
     "hosts": _hosts,
+    "axes": lambda _parameter, raw: axes.read_axes(raw),
 }

@@ -20,8 +20,9 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._findings.errors import UserError, display, error_record
 from .._findings.origin import DEFAULT, Layer
-from . import hints
+from . import hints, points
 from .cluster_name import cluster_name
+from .contradictions import contradictions
 from .nodes import Inventory
 from .nodes import errors as nodes_errors
 from .run_id import make as make_run_id
@@ -67,6 +68,7 @@ class Request(TypedDict):
     controller: dict[str, str]
     command: str
     call: str
+    environment: dict[str, str]
     options: list[str]
     versions: dict[str, str]
 
@@ -97,7 +99,7 @@ def make_request(
     earlier: object = None,
 ) -> Request:
     """Return the request, or raise InvalidRequest. `earlier` is the plan of a run that is launched again, if known."""
-    launch = verb == "launch"
+    launch, sweep = verb == "launch", verb == "sweep"
     lines: list[str | Refusal] = []
     if words := extra_vars.get("_raw_params"):
         # Where Ansible puts the words of an unquoted value with blanks.
@@ -106,17 +108,16 @@ def make_request(
             "or give one JSON object: -e '{\"NAME\": ...}'"
         )
     refusals = refuse_unknown(verb, extra_vars, documented)
-    settings = resolve_parameters(verb, extra_vars, environment, defaults if launch else {}, refusals, earlier)
+    defaults = defaults if launch or sweep else {}
+    settings = resolve_parameters(verb, extra_vars, environment, defaults, refusals, earlier)
     lines += refusals
     lines += nodes_errors(inventory, verb)
-    lines += _launch_errors(settings, inventory) if launch else _node_errors(settings, inventory)
-    lines += _discover_errors(settings) if verb == "discover" else []
-    lines += _shell_errors(settings) if verb == "shell" else []
+    lines += points.errors(settings, inventory) if sweep else contradictions(verb, settings, inventory)
     if lines:
         raise InvalidRequest(lines)
     values = {name: setting["value"] for name, setting in settings.items()}
     # Only a launch distinguishes spares from nodes, all other verbs contact both.
-    nodes = inventory.names if launch else [host.name for host in inventory.hosts]
+    nodes = inventory.names if launch or sweep else [host.name for host in inventory.hosts]
     if launch:
         nodes = nodes[: _number(values["nnodes"])]
         if values["launcher"] == "python" and values["nproc"] is None:
@@ -145,6 +146,7 @@ def make_request(
         "command": _assignments(verb, settings, environment)
         + command_line(situation.argv, situation.extra_vars_options),
         "call": hints.call_of(options, situation.environment),
+        "environment": dict(situation.environment),
         "options": options,
         "versions": dict(situation.versions),
     }
@@ -173,73 +175,6 @@ def command_line(argv: Sequence[str], extra_vars_options: Iterable[str]) -> str:
         if not option.startswith("@") and SECRET_OPTION.search(option):
             words = [word.replace(option, "<redacted>") for word in words]
     return shlex.join(words)
-
-
-def _launch_errors(settings: Mapping[str, Setting], inventory: Inventory) -> list[str]:
-    """Return what is wrong between parameters; those that could not be read are not in `settings`."""
-    given = {name: setting for name, setting in settings.items() if setting["value"] is not None}
-    observed = {name: f"saw {display(setting['value'])} ({setting['origin']})" for name, setting in given.items()}
-    lines = []
-    if "nnodes" in given and inventory.nodes and (_number(given["nnodes"]["value"]) or 0) > len(inventory.nodes):
-        lines.append(
-            f"nnodes: expected at most {len(inventory.nodes)}, the size of the group 'nodes', {observed['nnodes']}; "
-            "add nodes to the inventory or give fewer"
-        )
-    if "script" in given and "module" in given:
-        lines.append(
-            f"script: expected a script or a module, {observed['script']} and {observed['module']}; give one of them"
-        )
-    if "config" in given and "config_name" in given:
-        lines.append(
-            f"config_name: expected config or config_name, {observed['config']} and {observed['config_name']}; give "
-            "only one (an empty -e config= or -e config_name= removes the cluster's)"
-        )
-    # Without nodes there is no cluster whose launch_defaults could name a script.
-    if inventory.nodes and all(name in settings and name not in given for name in ("script", "module")):
-        lines.append(
-            "script: neither a script nor a module is given; "
-            "give -e script=PATH or -e module=NAME, or set one in the cluster's launch_defaults"
-        )
-    launcher, nproc = (given[name]["value"] if name in given else None for name in ("launcher", "nproc"))
-    if launcher == "python" and nproc not in (None, 1):
-        lines.append(
-            f"nproc: the launcher python starts one rank per node, expected 1, {observed['nproc']}; "
-            "give -e nproc=1 or -e launcher=torchrun"
-        )
-    return lines
-
-
-def _node_errors(settings: Mapping[str, Setting], inventory: Inventory) -> list[str]:
-    node, names = settings.get("node"), [host.name for host in inventory.hosts]
-    if node is None or node["value"] in (None, *names):
-        return []
-    return [f"node: expected one of {', '.join(names)}, saw {display(node['value'])} ({node['origin']})"]
-
-
-def _shell_errors(settings: Mapping[str, Setting]) -> list[str]:
-    """Return what is wrong between parameters; those that could not be read are not in `settings`."""
-    ways = ("rank", "node")
-    if not all(name in settings for name in ways):
-        return []
-    given = [name for name in ways if settings[name]["value"] is not None]
-    if len(given) == 1:
-        return []
-    return [f"rank: expected a rank or a node, saw {' and '.join(given) or 'neither'}; give -e rank=N or -e node=NAME"]
-
-
-def _discover_errors(settings: Mapping[str, Setting]) -> list[str]:
-    """Return what is wrong between parameters; those that could not be read are not in `settings`."""
-    lines = []
-    if "cluster" in settings and settings["cluster"]["value"] is None:
-        lines.append("cluster: expected the name of the new inventory, saw none; give -e cluster=NAME")
-    ways = ("nodes", "hosts", "node_list")
-    if all(name in settings for name in ways) and sum(settings[name]["value"] is not None for name in ways) != 1:
-        given = [name for name in ways if settings[name]["value"] is not None]
-        lines.append(
-            f"nodes: expected the hosts in one way, saw {' and '.join(given) or 'none'}; "
-            "give -e nodes=HOST,HOST or -e node_list=FILE"
-        )
-    return lines
 
 
 def _number(value: object) -> int | None:

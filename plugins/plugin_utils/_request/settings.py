@@ -24,7 +24,8 @@ from .verbs import VERBS
 AGAIN = ", as in the run's plan"
 OF_ONE_LAUNCH = ("run_id", "follow", "all", "sync", "wait", "page", "output")
 # Other programs' names of parameters.
-OTHER_NAMES = {"launch": {"timeout": "time_limit", "args": "script_args", "port": "master_port"}}
+OF_LAUNCH = {"timeout": "time_limit", "args": "script_args", "port": "master_port"}
+OTHER_NAMES = {"launch": OF_LAUNCH, "sweep": OF_LAUNCH}
 PROGRAM = ("script", "module")
 OF_A_PROGRAM = (*PROGRAM, "config", "config_name", "config_option", "script_args")
 # Types for which an empty -e NAME= removes the value of a lower layer; an empty number or choice is a mistake.
@@ -83,7 +84,7 @@ def resolve_parameters(
     plan = _plan_layer(earlier, extra_vars)
     if isinstance(defaults, Mapping):
         above = [extra_vars, {name: value for name, (value, _origin) in plan.items()}]
-        cluster = _cluster_layer(defaults, above, verb, refusals)
+        cluster = _cluster_layer(defaults, above, refusals)
     else:
         refusals.append(Refusal("launch_defaults", f"expected a mapping of launch parameters, saw {display(defaults)}"))
     settings = {}
@@ -158,13 +159,13 @@ def _names_a_program(layer: Mapping[str, object]) -> bool:
 
 
 def _cluster_layer(
-    defaults: Mapping[object, object], above: Iterable[Mapping[str, object]], verb: str, refusals: list[Refusal]
+    defaults: Mapping[object, object], above: Iterable[Mapping[str, object]], refusals: list[Refusal]
 ) -> dict[str, object]:
     cluster = {str(name): value for name, value in defaults.items()}
-    refusals += _unknown(verb, LAUNCH_DEFAULTS.label, list(cluster), ())
+    refusals += _unknown("launch", LAUNCH_DEFAULTS.label, list(cluster), ())
     refusals += [
         Refusal(p.name, f"belongs to one run and is not allowed in the cluster's launch_defaults; give -e {p.name}")
-        for p in VERBS[verb]
+        for p in VERBS["launch"]
         if p.per_run and cluster.pop(p.name, None) is not None
     ]
     if any(map(_names_a_program, above)) and any(name in cluster for name in PROGRAM):

@@ -95,3 +95,18 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
     "teardown": (Parameter("images", "bool", default=False), Parameter("days", "int", maximum=36500), OUTPUT),
     "preflight": (OUTPUT, PAGE, MODE),
 }
+
+# Each run of a sweep is a launch. What a sweep decides or shows itself is not among its parameters.
+DECIDED_BY_SWEEP = ("follow", "all", "lines", "page", "output", "run_id")
+VERBS["sweep"] = (
+    Parameter("sweep", "axes"),
+    Parameter("repeat", "int", default=1, minimum=1, maximum=1000),
+    Parameter("order", "choice", default="given", choices=("given", "random")),
+    Parameter("objective", "order", default="loss"),
+    Parameter("max_failures", "int", minimum=1, maximum=1_000_000),
+    Parameter("pause", "seconds", minimum=1, maximum=86400),
+    Parameter("confirm_points", "bool", default=False),
+    Parameter("preflight", "bool", default=True),
+    *(parameter for parameter in VERBS["launch"] if parameter.name not in DECIDED_BY_SWEEP),
+    OUTPUT,
+)

@@ -153,7 +153,12 @@ def load(text: str) -> dict[str, Any]:
 
 
 def dump(document: Mapping[str, Any]) -> str:
-    """Return `run.yml` for people: in the order of the record, short collections in one line."""
+    """Return `run.yml` for people."""
+    return HEADER + to_yaml(document)
+
+
+def to_yaml(document: Mapping[str, Any]) -> str:
+    """Return a document in the order of its keys, short collections in one line."""
     style: dict[str, Any] = {"sort_keys": False, "default_flow_style": None, "allow_unicode": True, "width": 110}
-    body: str = yaml.dump(dict(document), Dumper=_DUMPER, **style)
-    return HEADER + body
+    text: str = yaml.dump(dict(document), Dumper=_DUMPER, **style)
+    return text

@@ -124,9 +124,10 @@ def values_of(name: str, document: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in document.items():
         if key not in NOT_A_VALUE and _is_one_value(value):
             values.setdefault(str(key), value)
-    for key, value in as_dict(document.get("metrics")).items():
-        if _is_one_value(value):
-            values.setdefault(str(key), value)
+    for part in ("progress", "metrics"):
+        for key, value in as_dict(document.get(part)).items():
+            if _is_one_value(value):
+                values.setdefault(str(key), value)
     for key, setting in (document.get("parameters") or {}).items():
         if key not in NOT_LISTED:
             for variable, value in parameter_values(str(key), setting["value"]).items():

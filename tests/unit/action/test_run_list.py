@@ -117,7 +117,7 @@ def test_a_program_reads_csv_or_json_and_nothing_else(run: Run, folder: Path, mo
     assert [row["run_id"] for row in csv.DictReader(io.StringIO(documents[0]))] == ["run_b"]
     monkeypatch.setattr(run_list.ActionModule, "is_document_requested", True)
     result = run(output="json", sort="-created")[1]
-    assert result["verb_document"] == {"folder": str(folder), "experiments": result["experiments"]}
+    assert result["verb_document"] == {"folder": str(folder), "experiments": result["experiments"], "sweeps": []}
     assert [entry["run_id"] for entry in result["experiments"]] == ["run_a", "run_b", "run_c"]
 
 

@@ -16,8 +16,10 @@ import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks.page import render as render_preflight
 from ansible_collections.muster.train.plugins.plugin_utils._detect.page import render as render_detect
+from ansible_collections.muster.train.plugins.plugin_utils._report.sweep_page import render as render_sweep
 from ansible_collections.muster.train.tests.support.detect_parts import cluster, dgx_h100, down, mi300x
 from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Facts, report
+from ansible_collections.muster.train.tests.support.sweep_parts import sweep
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 # The pages allow no script; this one is put into a copy, and leaves its measurements in the document.
@@ -49,11 +51,19 @@ def preflight_page() -> str:
     return render_preflight(report("dgx_h100_ib", late))
 
 
+def sweep_page() -> str:
+    return render_sweep(sweep(), "ansible-playbook muster.train.launch")
+
+
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize(
     ("make", "texts"),
     [
         (detect_page, ["A launch would be refused", "nodes that answered 4 of 4", "GPUs 32", "RDMA devices 38"]),
+        (
+            sweep_page,
+            ["6 of 12 runs succeeded", "The best loss is 2.3", "2.55 2.3 timed out", "3.05 failed"],
+        ),
         (preflight_page, ["Not ready for a launch", "nodes that answered 2 of 2", "at least 60.0 s behind"]),
     ],
 )
@@ -80,4 +90,4 @@ def test_it_fits_and_can_be_read(make: Callable[[], str], texts: list[str], widt
     assert [part for part in texts if part not in text] == []
     if width == 400:
         assert int(hidden) == 0, "a table that can be scrolled says so"
-        assert (int(scrolled) > 0) is (make is detect_page)
+        assert (int(scrolled) > 0) is (make is not preflight_page)

@@ -32,7 +32,7 @@ RUN_ID = "multinode_42ch_256th_20261120_143052"
         ("ansible-playbook -i 'two words' launch.yml", "-i 'two words' "),
         ("ansible-playbook launch.yml -i", ""),
         ("ansible-playbook -bKvu ann -i a launch.yml", "-i a -u ann -b -K "),
-        ("ansible-playbook -i a --become --user=ann launch.yml -J --forks 9", "-i a -u ann -b -J "),
+        ("ansible-playbook -i a --become --user=ann launch.yml -J --forks 9", "-i a -u ann -f 9 -b -J "),
         (
             "ansible-playbook --key-file /k --vault-id a@p --vault-id b@prompt launch.yml",
             "--private-key=/k --vault-id=a@p --vault-id=b@prompt ",

@@ -37,6 +37,7 @@ def test_the_whole_request() -> None:
         "controller": {"host": "laptop", "user": "ada"},
         "command": "ansible-playbook launch.yml -e channels=42",
         "call": "ansible-playbook",
+        "environment": {},
         "options": [],
         "versions": {"muster": "0.1.0", "ansible_core": "2.19.14", "python": "3.11.7"},
     }

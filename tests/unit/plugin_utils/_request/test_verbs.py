@@ -19,7 +19,7 @@ def test_the_launch_parameters() -> None:
 
 
 def test_the_other_verbs() -> None:
-    names = {verb: [p.name for p in table] for verb, table in verbs.VERBS.items() if verb != "launch"}
+    names = {verb: [p.name for p in table] for verb, table in verbs.VERBS.items() if verb not in ("launch", "sweep")}
     assert names == {
         "status": ["run_id", "all", "output"],
         "shell": ["run_id", "rank", "node", "output"],
@@ -35,6 +35,12 @@ def test_the_other_verbs() -> None:
         "teardown": ["images", "days", "output"],
         "preflight": ["output", "page", "mode"],
     }
+
+
+def test_a_sweep_takes_what_each_of_its_runs_may_have() -> None:
+    names = [parameter.name for parameter in verbs.VERBS["sweep"]]
+    assert " ".join(names[:8]) == "sweep repeat order objective max_failures pause confirm_points preflight"
+    assert set(LAUNCH) - set(names) == {"follow", "all", "lines", "page", "run_id"}
 
 
 def test_the_environment_variables() -> None:

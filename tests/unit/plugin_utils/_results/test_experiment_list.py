@@ -48,6 +48,7 @@ def test_the_line_of_an_experiment() -> None:
         "world_size": 4,
         "command": "ansible-playbook launch.yml -e channels=42",
         "fabric": "tcp",
+        "step": 4,
         "channels": 42,
         "nproc": 2,
         "script_args": "--lr 3e-4",

@@ -1,0 +1,143 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Figures of a page, drawn by Matplotlib as SVG. The page's own style colors text and lines, light or dark."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MISSING = "there are no figures, because Matplotlib is not installed on the controller: pip install matplotlib"
+# Inches of 72 points: 520 CSS pixels, which a phone shows at two thirds.
+WIDTH, ROW, FRAME = 5.4, 0.46, 0.9
+MOST_COLUMNS, MOST_ROWS = 12, 24
+COLORS = "viridis"
+# Differs from all of these, and from both papers.
+FRAME_COLOR = "#e8590c"
+# A dollar sign does not begin a formula.
+PLAIN: Any = {"parse_math": False}
+# Black lines are drawn in the color of the text, whatever it is.
+INK = re.compile("(?<=stroke: )#000000|(?<=fill: )#000000")
+STYLE = re.compile(r"<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL)
+METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+# Two figures of a page have parts of the same names.
+GROUP = re.compile(r'<g id="[^"]*"')
+SIZE = re.compile(r'(<svg [^>]*?)width="[0-9.]+pt" height="[0-9.]+pt"')
+
+
+@frozen
+class HeatMap:
+    """The values of two parameters' combinations, rows[y][x]; a combination without a value has a text instead.
+
+    scale has the values of the darkest and the lightest color; marked are the positions (x, y) with a frame.
+    """
+
+    title: str
+    x_name: str
+    y_name: str
+    x_values: Sequence[str]
+    y_values: Sequence[str]
+    rows: Sequence[Sequence[float | str]]
+    scale: tuple[float, float]
+    marked: Sequence[tuple[int, int]] = ()
+
+
+@frozen
+class DotChart:
+    """The values of all runs of each combination, a row for each."""
+
+    title: str
+    names: Sequence[str]
+    values: Sequence[Sequence[float]]
+
+
+def are_available() -> bool:
+    """Return whether figures can be drawn."""
+    try:
+        importlib.import_module("matplotlib.figure")
+    except ImportError:
+        return False
+    return True
+
+
+def draw_heat_map(data: HeatMap) -> str:
+    """Return the SVG of a heat map, with the value, or the text, in each cell."""
+    from matplotlib.patches import Rectangle
+
+    low, high = data.scale
+    if low == high:  # one value has the color in the middle
+        low, high = low - 1, high + 1
+    with _figure(data.title, FRAME + ROW * len(data.y_values)) as (axes, svg):
+        colors = [[value if isinstance(value, float) else float("nan") for value in row] for row in data.rows]
+        # Cells as paths: the page allows no images.
+        axes.pcolormesh(colors, cmap=COLORS, vmin=low, vmax=high, edgecolors="face")
+        for y, row in enumerate(data.rows):
+            for x, value in enumerate(row):
+                is_dark = isinstance(value, float) and (value - low) < 0.6 * (high - low)
+                text = f"{value:.4g}" if isinstance(value, float) else value
+                color = "#ffffff" if is_dark else "#111111" if isinstance(value, float) else "#000000"
+                axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", color=color, **PLAIN)
+        for corner in data.marked:
+            axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=FRAME_COLOR, linewidth=2.5, clip_on=False))
+        axes.set_xticks([x + 0.5 for x in range(len(data.x_values))], data.x_values, **PLAIN)
+        axes.set_yticks([y + 0.5 for y in range(len(data.y_values))], data.y_values, **PLAIN)
+        axes.set_xlabel(data.x_name, **PLAIN)
+        axes.set_ylabel(data.y_name, **PLAIN)
+        axes.invert_yaxis()
+    return svg[0]
+
+
+def draw_dot_chart(data: DotChart) -> str:
+    """Return the SVG of a chart with a dot for each run and a line for the mean of each combination."""
+    names, values = data.names[:MOST_ROWS], data.values[:MOST_ROWS]
+    with _figure(f"{data.title}, dots", FRAME + 0.28 * len(names)) as (axes, svg):
+        for y, known in enumerate(values):
+            axes.plot(known, [y] * len(known), "o", color="#4c70b0", alpha=0.8)
+            if known:
+                axes.plot([sum(known) / len(known)] * 2, [y - 0.3, y + 0.3], "-", color="#000000")
+        axes.set_yticks(range(len(names)), names, **PLAIN)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.grid(axis="x", color="#808080", alpha=0.3)
+        axes.set_xlabel(data.title, **PLAIN)
+    return svg[0]
+
+
+@contextmanager
+def _figure(title: str, height: float) -> Iterator[tuple[Axes, list[str]]]:
+    """Yield axes to draw on, and a list that has the SVG afterwards."""
+    # Importing Matplotlib takes half a second, and few commands draw.
+    from matplotlib import rc_context, rcdefaults, rcParams
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    svg: list[str] = []
+    # Texts stay texts; the names of a figure's parts are made of its title, so that two on a page do not share them.
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": title, "font.size": 10, "axes.spines.top": False}
+    with rc_context(), warnings.catch_warnings():
+        rcdefaults()  # whatever the user's own are
+        rcParams.update({**settings, "axes.spines.right": False})
+        warnings.simplefilter("ignore")  # of glyphs that its fonts lack, which the browser has
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        FigureCanvasSVG(figure)
+        yield figure.subplots(), svg
+        stream = io.StringIO()
+        figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    svg.append(_for_page(stream.getvalue()))
+
+
+def _for_page(text: str) -> str:
+    """Return an SVG as a part of a page: without what only a file needs, and in the colors of the page."""
+    text = text[text.index("<svg ") :]
+    text = SIZE.sub(r'\1class="chart"', METADATA.sub("", STYLE.sub("", text)), count=1)
+    return INK.sub("currentColor", GROUP.sub("<g", text))

@@ -1,0 +1,175 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The page of a sweep: what the best combination is, how the others compare, and what failed."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
+
+from .._findings.finding import Status
+from .._page.page import Header, Headline
+from .._page.page import render as render_page
+from .._page.tables import PageTable
+from .._request.conditions import parse_order
+from .._results.rows import duration
+from .._sweep.outcome import Best, best_of
+from .._sweep.record import SUCCEEDED, Point, Sweep, unfinished
+from .._sweep.text import headers_and_rows, outcome_text, summary, value_text, values_text
+from .._text.table import one_line
+from . import charts
+
+# More maps than that say less than the table.
+MOST_MAPS = 6
+WIDEST_LABEL = 16
+# The values of a combination, as they are typed.
+Key = tuple[str, ...]
+
+
+@frozen
+class Figure:
+    """A figure of the page, as SVG."""
+
+    caption: str
+    svg: str
+
+
+@frozen
+class FailedPoints:
+    """What points that ended alike have in common."""
+
+    outcome: str
+    why: str
+    points: Sequence[str]
+
+
+def render(sweep: Sweep, launch: str | None) -> str:
+    """Return the page; launch is the command that launches the best combination."""
+    best = best_of(sweep.points, sweep.objective)
+    left = unfinished(sweep.points)
+    status: Status = "pass" if not left else "fail" if any(point.why for point in left) else "warn"
+    notes = [f"The best {parse_order(sweep.objective).name} is {_value(best)}."] if best else []
+    if len(sweep.axes) > 1 and best and not _has_maps(sweep):
+        notes.append("There are too many values for a map.")
+    if not charts.are_available():
+        notes.append(charts.MISSING[0].upper() + charts.MISSING[1:] + ".")
+    figures = [
+        ("runs", str(len(sweep.points))),
+        ("combinations", str(len({point.number for point in sweep.points}))),
+        ("time", duration(sum(point.elapsed_s or 0.0 for point in sweep.points))),
+    ]
+    headers, rows = headers_and_rows(sweep)
+    content = {
+        "best": best and values_text(best.parameters),
+        "launch": launch,
+        "figures": _figures(sweep) if charts.are_available() else [],
+        "failures": _failures(sweep.points),
+        "table": PageTable.of("All runs", headers, rows),
+    }
+    header = Header(sweep.sweep_id, Headline(status, _capital(summary(sweep.points)), notes), figures)
+    return render_page("sweep.html.j2", header, content)
+
+
+def _value(best: Best) -> str:
+    spread = f" (mean of {best.count}, {best.least:.4g} to {best.greatest:.4g})" if best.count > 1 else ""
+    return f"{best.value:.4g}{spread} with {values_text(best.parameters)}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _failures(points: Sequence[Point]) -> list[FailedPoints]:
+    groups: dict[tuple[str, str], list[str]] = {}
+    for point in points:
+        if point.why and point.outcome != SUCCEEDED:
+            groups.setdefault((outcome_text(point.outcome), point.why), []).append(values_text(point.parameters))
+    return [FailedPoints(outcome, why, list(dict.fromkeys(known))) for (outcome, why), known in groups.items()]
+
+
+def _figures(sweep: Sweep) -> list[Figure]:
+    """Return what compares the values; nothing where no run has one."""
+    best = best_of(sweep.points, sweep.objective)
+    if best is None:
+        return []
+    runs = _runs(sweep.points)
+    return [*(_heat_maps(sweep, runs, _key(best.parameters)) if _has_maps(sweep) else []), _dots(sweep, runs)]
+
+
+def _has_maps(sweep: Sweep) -> bool:
+    """Return whether the values make maps that can be read."""
+    sizes = [len(values) for values in sweep.axes.values()]
+    if len(sizes) < 2 or math.prod(sizes[2:]) > MOST_MAPS:
+        return False
+    return sizes[0] <= charts.MOST_COLUMNS and sizes[1] <= charts.MOST_ROWS
+
+
+def _heat_maps(sweep: Sweep, runs: Mapping[Key, Sequence[Point]], best: Key) -> list[Figure]:
+    """Return a map over the first two parameters for each combination of the others, all in the same colors."""
+    name = parse_order(sweep.objective).name
+    (x_name, x_values), (y_name, y_values), *others = sweep.axes.items()
+    means = [mean for points in runs.values() if (mean := _mean(points)) is not None]
+    figures = []
+    for combination in itertools.product(*(values for _name, values in others)):
+        fixed = dict(zip((other for other, _values in others), combination, strict=True))
+        where = f", {values_text(fixed)}" if fixed else ""
+        keys = [[_key({x_name: x, y_name: y, **fixed}) for x in x_values] for y in y_values]
+        heat_map = charts.HeatMap(
+            title=f"{name}{where}",
+            x_name=x_name,
+            y_name=y_name,
+            x_values=[_label(value) for value in x_values],
+            y_values=[_label(value) for value in y_values],
+            rows=[[_cell(runs.get(key, ())) for key in row] for row in keys],
+            scale=(min(means), max(means)),
+            marked=[(x, y) for y, row in enumerate(keys) for x, key in enumerate(row) if key == best],
+        )
+        frame = "; the best has a frame" if heat_map.marked else ""
+        caption = f"{name}{where}: the mean of the runs of each combination, the darker the smaller{frame}"
+        figures.append(Figure(caption, charts.draw_heat_map(heat_map)))
+    return figures
+
+
+def _dots(sweep: Sweep, runs: Mapping[Key, Sequence[Point]]) -> Figure:
+    """Return a chart of all runs, the best combinations first, from which the spread of repeats can be seen."""
+    order = parse_order(sweep.objective)
+    means = {key: mean for key, points in runs.items() if (mean := _mean(points)) is not None}
+    best = sorted(means, key=lambda key: means[key], reverse=order.descending)
+    labels = [values_text(runs[key][0].parameters) for key in best]
+    values = [[point.value for point in runs[key] if point.value is not None] for key in best]
+    more = f" (the {charts.MOST_ROWS} best of {len(best)} combinations)" if len(best) > charts.MOST_ROWS else ""
+    caption = f"{order.name} of every run, and the mean of each combination, the best first{more}"
+    return Figure(caption, charts.draw_dot_chart(charts.DotChart(order.name, labels, values)))
+
+
+def _label(value: Any) -> str:
+    return one_line(value_text(value), WIDEST_LABEL)
+
+
+def _cell(points: Sequence[Point]) -> float | str:
+    """Return the mean of a combination's runs, or what became of the first one where none has a value."""
+    mean = _mean(points)
+    return mean if mean is not None else "".join(outcome_text(point.outcome) for point in points[:1])
+
+
+def _runs(points: Iterable[Point]) -> dict[Key, list[Point]]:
+    """Return the runs of each combination."""
+    runs: dict[Key, list[Point]] = {}
+    for point in points:
+        runs.setdefault(_key(point.parameters), []).append(point)
+    return runs
+
+
+def _key(parameters: Mapping[str, Any]) -> Key:
+    return tuple(map(value_text, parameters.values()))
+
+
+def _mean(points: Iterable[Point]) -> float | None:
+    values = [point.value for point in points if point.value is not None]
+    return statistics.fmean(values) if values else None

@@ -1,0 +1,89 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is wrong between the parameters of a verb, and between them and the inventory.
+
+Parameters that could not be read are not in the settings, and are refused elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .._findings.errors import display
+from .nodes import Inventory
+from .settings import Setting
+
+
+def contradictions(verb: str, settings: Mapping[str, Setting], inventory: Inventory) -> list[str]:
+    """Return a line for each contradiction."""
+    if verb == "launch":
+        return launch_errors(settings, inventory)
+    lines = _node_errors(settings, inventory)
+    lines += _discover_errors(settings) if verb == "discover" else []
+    return lines + (_shell_errors(settings) if verb == "shell" else [])
+
+
+def launch_errors(settings: Mapping[str, Setting], inventory: Inventory) -> list[str]:
+    """Return what is wrong between the parameters of a launch."""
+    given = {name: setting for name, setting in settings.items() if setting["value"] is not None}
+    observed = {name: f"saw {display(setting['value'])} ({setting['origin']})" for name, setting in given.items()}
+    lines = []
+    if "nnodes" in given and inventory.nodes and int(str(given["nnodes"]["value"])) > len(inventory.nodes):
+        lines.append(
+            f"nnodes: expected at most {len(inventory.nodes)}, the size of the group 'nodes', {observed['nnodes']}; "
+            "add nodes to the inventory or give fewer"
+        )
+    if "script" in given and "module" in given:
+        lines.append(
+            f"script: expected a script or a module, {observed['script']} and {observed['module']}; give one of them"
+        )
+    if "config" in given and "config_name" in given:
+        lines.append(
+            f"config_name: expected config or config_name, {observed['config']} and {observed['config_name']}; give "
+            "only one (an empty -e config= or -e config_name= removes the cluster's)"
+        )
+    # Without nodes there is no cluster whose launch_defaults could name a script.
+    if inventory.nodes and all(name in settings and name not in given for name in ("script", "module")):
+        lines.append(
+            "script: neither a script nor a module is given; "
+            "give -e script=PATH or -e module=NAME, or set one in the cluster's launch_defaults"
+        )
+    launcher, nproc = (given[name]["value"] if name in given else None for name in ("launcher", "nproc"))
+    if launcher == "python" and nproc not in (None, 1):
+        lines.append(
+            f"nproc: the launcher python starts one rank per node, expected 1, {observed['nproc']}; "
+            "give -e nproc=1 or -e launcher=torchrun"
+        )
+    return lines
+
+
+def _node_errors(settings: Mapping[str, Setting], inventory: Inventory) -> list[str]:
+    node, names = settings.get("node"), [host.name for host in inventory.hosts]
+    if node is None or node["value"] in (None, *names):
+        return []
+    return [f"node: expected one of {', '.join(names)}, saw {display(node['value'])} ({node['origin']})"]
+
+
+def _shell_errors(settings: Mapping[str, Setting]) -> list[str]:
+    ways = ("rank", "node")
+    if not all(name in settings for name in ways):
+        return []
+    given = [name for name in ways if settings[name]["value"] is not None]
+    if len(given) == 1:
+        return []
+    return [f"rank: expected a rank or a node, saw {' and '.join(given) or 'neither'}; give -e rank=N or -e node=NAME"]
+
+
+def _discover_errors(settings: Mapping[str, Setting]) -> list[str]:
+    lines = []
+    if "cluster" in settings and settings["cluster"]["value"] is None:
+        lines.append("cluster: expected the name of the new inventory, saw none; give -e cluster=NAME")
+    ways = ("nodes", "hosts", "node_list")
+    if all(name in settings for name in ways) and sum(settings[name]["value"] is not None for name in ways) != 1:
+        given = [name for name in ways if settings[name]["value"] is not None]
+        lines.append(
+            f"nodes: expected the hosts in one way, saw {' and '.join(given) or 'none'}; "
+            "give -e nodes=HOST,HOST or -e node_list=FILE"
+        )
+    return lines

@@ -1,0 +1,161 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a sweep is and what has become of its points: `sweep.yml`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
+from ansible_collections.muster.train.plugins.module_utils._records.known import Record
+
+from .._findings.origin import FOR_ONE_RUN
+from .._request.axes import VARIABLE, parameters_of
+from .._request.points import read_points, read_values
+from .._request.run_id import make, subject_of
+from .._request.verbs import VERBS
+from .._results import experiment
+
+FILE = "sweep.yml"
+HEADER = "# What this sweep has run. Written by Muster.\n"
+# Outcomes of a point. One that is not over is launched by the next command, and so is one that did not succeed.
+PENDING, RUNNING, SUCCEEDED, FAILED, TIMED_OUT, STOPPED, REFUSED, LOST = (
+    *("pending", "running", "succeeded", "failed", "timed_out", "stopped", "refused", "lost"),
+)
+# Parameters of the sweep as a whole, not of its runs; the last ones do not make another sweep of it.
+OF_SWEEP = {parameter.name for parameter in VERBS["sweep"]} - {parameter.name for parameter in VERBS["launch"]}
+OF_ONE_COMMAND = (
+    "order",
+    "objective",
+    "max_failures",
+    "pause",
+    "confirm_points",
+    "preflight",
+    "output",
+    "wait",
+    "sync",
+)
+
+
+@frozen
+class Point(Record):
+    """One run of a sweep: the values that it was launched with, and what became of it.
+
+    number counts the combinations from 1, repeat the runs of one of them. key is the hash of all its launch parameters.
+    value is that of the objective, elapsed_s the duration of the run.
+    """
+
+    number: int
+    repeat: int
+    parameters: dict[str, Any]
+    key: str
+    outcome: str = PENDING
+    run_id: str | None = None
+    why: str | None = None
+    elapsed_s: float | None = None
+    value: float | None = None
+
+    @property
+    def label(self) -> str:
+        """The label of its runs."""
+        return f"point{self.number}.{self.repeat}"
+
+
+@frozen
+class Sweep(Record):
+    """A sweep; key is the hash of all that makes it another sweep. Times are UTC."""
+
+    sweep_id: str
+    key: str
+    created: str
+    command: str
+    objective: str
+    axes: dict[str, Any]
+    points: list[Point]
+
+    def with_point(self, point: Point) -> Sweep:
+        """Return the sweep with what has become of a point."""
+        points = [point if known.key == point.key else known for known in self.points]
+        return replace(self, points=points)
+
+
+def plan_sweep(request: Mapping[str, Any]) -> Sweep:
+    """Return the sweep that a request asks for, of which no point has run."""
+    settings = request["parameters"]
+    fixed = {name: setting["value"] for name, setting in settings.items() if name not in OF_ONE_COMMAND}
+    fixed["sweep"] = read_values(fixed["sweep"])
+    place = {"cluster": request["cluster"], "nodes": request["nodes"]}
+    launched = {name: value for name, value in fixed.items() if name not in OF_SWEEP}
+    points = []
+    for number, values in enumerate(read_points(fixed["sweep"]), start=1):
+        parameters = {**launched, **parameters_of(values, launched.get("env") or {})}
+        for repeat in range(1, fixed["repeat"] + 1):
+            points.append(Point(number, repeat, values, _hash({**place, **parameters, "repeat": repeat})))
+    label = fixed.get("label")
+    created = str(request["created"])
+    time = "".join(sign for sign in created if sign.isdigit())
+    return Sweep(
+        sweep_id=f"sweep_{time[:8]}_{time[8:]}{f'_{label}' if label else ''}",
+        key=_hash({**place, **fixed}),
+        created=created,
+        command=str(request["command"]),
+        objective=str(settings["objective"]["value"]),
+        axes=fixed["sweep"],
+        points=points,
+    )
+
+
+def launch_parameters(request: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters with which a point with these values is launched, without the cluster's own ones."""
+    settings = request["parameters"]
+    given = {
+        name: setting["value"]
+        for name, setting in settings.items()
+        if name not in (*OF_SWEEP, "label", "output", "sync") and setting["layer"] in FOR_ONE_RUN
+    }
+    environment = settings["env"]["value"] if any(name.startswith(VARIABLE) for name in values) else {}
+    return {**given, **parameters_of(values, environment or {})}
+
+
+def new_run_id(request: Mapping[str, Any], point: Point, now: datetime, nonce: str) -> str:
+    """Return the ID of a run of a point, which is known before it is launched."""
+    parameters = {name: setting["value"] for name, setting in request["parameters"].items()}
+    parameters.update(parameters_of(point.parameters, {}))
+    subject = subject_of(*(parameters.get(name) for name in ("channels", "threads", "script", "module")))
+    return make(subject, now, point.label, nonce)
+
+
+def dump(sweep: Sweep) -> str:
+    """Return `sweep.yml`."""
+    return HEADER + experiment.to_yaml(sweep.to_dict())
+
+
+def load(text: str) -> Sweep:
+    """Read `sweep.yml`; raise ValueError if it is not a sweep."""
+    try:
+        return Sweep.from_dict(experiment.load(text))
+    except (ValueError, AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"not a sweep: {error}") from error
+
+
+def count_outcomes(points: Iterable[Point]) -> dict[str, int]:
+    """Return how many points have each outcome, those that succeeded first."""
+    counts = dict.fromkeys((SUCCEEDED, FAILED, TIMED_OUT, LOST, STOPPED, REFUSED, RUNNING, PENDING), 0)
+    for point in points:
+        counts[point.outcome] = counts.get(point.outcome, 0) + 1
+    return {outcome: count for outcome, count in counts.items() if count}
+
+
+def unfinished(points: Sequence[Point]) -> list[Point]:
+    """Return the points to run: those that have not succeeded."""
+    return [point for point in points if point.outcome != SUCCEEDED]
+
+
+def _hash(value: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
