@@ -33,9 +33,12 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.summary impo
     unseen,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._sweep.record import FILE as SWEEP
+from ansible_collections.muster.train.plugins.plugin_utils._sweep.record import load as load_sweep
+from ansible_collections.muster.train.plugins.plugin_utils._sweep.text import summary
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import table
 
 OPTIONS = {"request": {"type": "dict", "required": True}}
-MOST_UNSEEN = 3
+MOST_UNSEEN, MOST_SWEEPS = 3, 8
 PARAMETERS = [parameter.name for parameter in VERBS["launch"] if parameter.name not in NOT_LISTED]
 
 
@@ -61,7 +64,7 @@ class ActionModule(ControllerAction):
         else:
             if entries or not sweeps:
                 _show(chosen, len(entries), request)
-            _show_sweeps(sweeps, request)
+            _show_sweeps([folder / name for name in sweeps], request)
         return {"experiments": rows, "sweeps": sweeps}
 
 
@@ -81,12 +84,22 @@ def _show(chosen: Sequence[ExperimentSummary], count: int, request: Mapping[str,
         show([clean(f"as last seen{at}; to update it: {command('collect', entry.run_id, call)}")])
 
 
-def _show_sweeps(sweeps: Sequence[str], request: Mapping[str, Any]) -> None:
-    if sweeps:
-        # As JSON, because a path may have blanks.
-        newest = json.dumps({"launch_experiments_dir": f"{request['experiments']}/{sweeps[-1]}"})
-        listed = Invocation.of(request).playbook("list", "-e", newest)
-        show(["", clean(f"{len(sweeps)} sweep{'s' if sweeps[1:] else ''}; to list the runs of the newest: {listed}")])
+def _show_sweeps(paths: Sequence[Path], request: Mapping[str, Any]) -> None:
+    if not paths:
+        return
+    rows = [(path.name, _outcome(path)) for path in paths[-MOST_SWEEPS:]]
+    count = f"{len(paths)} sweep{'s' if paths[1:] else ''}" + (", the newest" if paths[MOST_SWEEPS:] else "")
+    # As JSON, because a path may have blanks.
+    newest = json.dumps({"launch_experiments_dir": str(paths[-1])})
+    listed = Invocation.of(request).playbook("list", "-e", newest)
+    show(["", *table([count, ""], rows, WIDTH), clean(f"to list the runs of the last one: {listed}")])
+
+
+def _outcome(path: Path) -> str:
+    try:
+        return summary(load_sweep(read_text(path / SWEEP) or "").points)
+    except ValueError:
+        return "its sweep.yml could not be read"
 
 
 def _experiments(folder: Path) -> list[Path]:

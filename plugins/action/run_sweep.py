@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import random
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ INTERRUPT = Interrupt()
 OPTIONS = {"request": {"type": "dict", "required": True}}
 PAGE = "sweep.html"
 # What a sweep needs of its launches, whatever the cluster's defaults are.
-FOLLOWED = {"follow": True, "all": False, "lines": 0, "output": "jsonl"}
+FOLLOWED = {"follow": True, "all": False, "lines": 0}
 # Options with which Ansible asks for a password.
 ASKING = {"ask_pass": "-k", "become_ask_pass": "-K", "ask_vault_pass": "-J"}
 
@@ -66,15 +66,20 @@ class ActionModule(ControllerAction):
         planned, experiments = record.plan_sweep(self._request), Path(self._request["experiments"])
         if self._task.check_mode:
             self._home, self._sweep = folder.find(experiments, planned)
-            show([f"{len(self._sweep.points)} runs", "", *map(clean, text.table_lines(self._sweep, WIDTH))])
+            self._read_values()
+            show([self._beginning(), "", *map(clean, text.table_lines(self._sweep, WIDTH))])
             return self._result(changed=False)
         with folder.open_folder(experiments, planned) as (self._home, self._sweep), INTERRUPT.awaited():
             before = self._sweep
             self._read_values()
             folder.write(self._home, self._sweep)
+            show([self._beginning()])
             self._run_points()
             self._report()
         return self._result(changed=self._sweep != before)
+
+    def _beginning(self) -> str:
+        return text.beginning(self._sweep, len(record.unfinished(self._sweep.points)), relative(self._home))
 
     def _read_values(self) -> None:
         """Read the objective of the runs that succeeded, which may be another one than before."""
@@ -84,7 +89,7 @@ class ActionModule(ControllerAction):
 
     def _run_points(self) -> None:
         settings, points = values(self._request), list(self._sweep.points)
-        if settings["order"] == "random":
+        if settings["shuffle"]:
             random.Random(self._sweep.key).shuffle(points)
         points = record.unfinished(points)
         self._count = len(points)
@@ -111,7 +116,7 @@ class ActionModule(ControllerAction):
     def _preflight(self) -> None:
         show(["checking the cluster"])
         mode = values(self._request)["mode"]
-        with self._child("preflight", {"output": "json", **({"mode": mode} if mode else {})}, "preflight") as child:
+        with self._child("preflight", {"mode": mode} if mode else {}, "preflight", "json") as child:
             lines = []
             for line in child.lines():
                 lines.append(line or "")
@@ -134,7 +139,7 @@ class ActionModule(ControllerAction):
             self._change(ended)
             return ended.outcome == record.SUCCEEDED
         began = time.monotonic()
-        with self._child("follow", {"run_id": point.run_id, "output": "jsonl"}, point.label) as child:
+        with self._child("follow", {"run_id": point.run_id}, point.label, "jsonl") as child:
             document = self._watch(child, point, began)
         if self._run_text(point) is None and not self._judge(point):
             self._stop(point)  # what had joined when the launch was ended
@@ -146,9 +151,9 @@ class ActionModule(ControllerAction):
     def _launch(self, point: Point, sync: bool) -> Point:
         given, began = record.launch_parameters(self._request, point.parameters), time.monotonic()
         run_id = record.new_run_id(self._request, point, datetime.now(UTC), secrets.token_hex(2))
-        point = self._change(replace(outcome.forget(point), outcome=record.RUNNING, run_id=run_id))
+        point = self._change(dataclasses.replace(outcome.forget(point), outcome=record.RUNNING, run_id=run_id))
         parameters = {**given, **FOLLOWED, "label": point.label, "run_id": run_id, "sync": sync}
-        with self._child("launch", parameters, point.label) as child:
+        with self._child("launch", parameters, point.label, "jsonl") as child:
             document = self._watch(child, point, began)
         ended = self._judge(point)
         if ended is None and self._run_text(point) is not None:
@@ -180,7 +185,7 @@ class ActionModule(ControllerAction):
 
     def _stop(self, point: Point) -> bool:
         """Stop the run of a point; return whether that was possible."""
-        with self._child("stop", {"run_id": point.run_id, "output": "json"}, point.label) as stop:
+        with self._child("stop", {"run_id": point.run_id}, point.label, "json") as stop:
             document = as_dict(parse_json(stop.text()))
         if stop.code and self._run_text(point) is not None:
             command = Invocation.of(self._request).playbook("stop", "-e", f"run_id={point.run_id}")
@@ -196,13 +201,13 @@ class ActionModule(ControllerAction):
         """Return a point with what became of its run; None where it has not ended."""
         return outcome.judge_point(point, point.run_id, self._run_text(point), self._sweep.objective)
 
-    def _child(self, verb: str, parameters: Mapping[str, Any], name: str) -> ChildCommand:
-        """Start a command on the runs of this sweep. Its options are in a private file, as they may be secret."""
+    def _child(self, verb: str, parameters: Mapping[str, Any], name: str, output: str) -> ChildCommand:
+        """Start a command on the runs of this sweep. Its parameters are in a private file, as they may be secret."""
         options = self._home / f"{name}.{verb}.json"
         with private_files():
             content = json.dumps({"launch_experiments_dir": str(self._home), **parameters})
             write_text(options, content, folder.OPTION, folder.EXPECTED)
-        words = [*self._request["options"], "-e", f"@{options}", f"muster.train.{verb}"]
+        words = [*self._request["options"], "-e", f"@{options}", "-e", f"output={output}", f"muster.train.{verb}"]
         # Whatever callback this command has: the standard output of its children is their documents alone.
         callback = {"ANSIBLE_STDOUT_CALLBACK": "muster.train.brief"}
         environment = {**os.environ, **self._request["environment"], **callback}
@@ -218,6 +223,11 @@ class ActionModule(ControllerAction):
         position = text.Position(len(self._times) + 1, self._count)
         self._times.append(time.monotonic() - began)
         self._line.say(text.ended_line(point, position, self._sweep.objective))
+        if point.outcome == record.SUCCEEDED and point.value is None:
+            names = ", ".join(outcome.numbers_of(point.run_id, self._run_text(point)))
+            self._line.say(clean(f"  it has no value {self._sweep.objective!r} to compare it by, but {names}"))
+        elif point.outcome != record.SUCCEEDED:
+            self._line.say(clean(f"  log: {relative(self._home / point.label)}.log"))
         return self._change(point)
 
     def _change(self, point: Point) -> Point:
@@ -255,7 +265,8 @@ class ActionModule(ControllerAction):
             "points": [point.to_dict() for point in self._sweep.points],
         }
         if self.is_document_requested:
-            self.document = {**result, "objective": self._sweep.objective, "best": best and dict(best.parameters)}
+            known_best = best and dataclasses.asdict(best)
+            self.document = {**result, "objective": self._sweep.objective, "best": known_best}
         return {"changed": changed, **result}
 
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How soon `logs -e follow=true` shows the end of much output, and the peak memory of runners and controller.
 
-usage: python tests/benchmark/log_stream.py [--nodes N] [--mib N of each rank] [--seconds S] [--binary]
+usage: python tests/benchmark/log_stream.py [--nodes N] [--nproc N] [--mib N of each rank] [--seconds S] [--binary]
 """
 
 from __future__ import annotations
@@ -74,12 +74,14 @@ def follow(controller: subprocess.Popen[str], ranks: int, until: Path) -> tuple[
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--nodes", type=int, default=2)
+    parser.add_argument("--nproc", type=int, default=1)
     parser.add_argument("--mib", type=float, default=100.0)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--binary", action="store_true")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
-        policy = {"launch_defaults": {"script": "talker.py", "launcher": "python", "nproc": 1}}
+        launcher = "python" if args.nproc == 1 else "torchrun"
+        policy = {"launch_defaults": {"script": "talker.py", "launcher": launcher, "nproc": args.nproc}}
         place = Path(home, "cluster")
         place.mkdir()
         cluster = Cluster(place, [f"node{number}" for number in range(args.nodes)], policy)
@@ -104,16 +106,17 @@ def main() -> None:
                     time.sleep(1)
 
             threading.Thread(target=watch, daemon=True).start()
-            delays, lines, skipped = follow(controller, args.nodes, until)
+            delays, lines, skipped = follow(controller, args.nodes * args.nproc, until)
             rc = controller.wait(LIMIT_S)
         finally:
             until.touch()
             cluster.destroy()
     late = sorted(delays.values())
+    ranks = f"{args.nodes * args.nproc} ranks on {args.nodes} nodes, {args.mib:g} MiB each{', binary' * args.binary}"
     print(
-        f"{args.nodes} ranks, {args.mib:g} MiB each{', binary' * args.binary}: the end of {len(late)} was shown, the "
-        f"last after {late[-1] if late else -1:.1f} s; {lines} lines, {skipped} skips; peak: runner {runner:.0f} MiB, "
-        f"controller {peaks.main:.0f} MiB, its largest worker {peaks.worker:.0f} MiB; rc {rc}"
+        f"{ranks}: the end of {len(late)} was shown, the last after {late[-1] if late else -1:.1f} s; {lines} lines, "
+        f"{skipped} skips; peak: runner {runner:.0f} MiB, controller {peaks.main:.0f} MiB, its largest worker "
+        f"{peaks.worker:.0f} MiB; rc {rc}"
     )
 
 

@@ -29,17 +29,17 @@ def main() -> None:
         place.mkdir()
         policy = {"launch_defaults": {"script": "surface.py", "launcher": "python", "nproc": 1}}
         cluster = Cluster(place, policy=policy)
-        env = {"A": "1", "B": "1", "CURE": "/nonexistent"}
+        others = {"B": "1", "CURE": "/nonexistent"}
         try:
             times = []
             for _round in range(count):
                 begun = time.monotonic()
-                launched = cluster.verb("launch", env=env)
+                launched = cluster.verb("launch", env={"A": "1", **others})
                 times.append(time.monotonic() - begun)
                 assert launched.rc == 0, launched.out
             begun = time.monotonic()
             axes = {"env.A": list(map(str, range(count)))}
-            swept = cluster.verb("sweep", sweep=axes, env=env, preflight=False)
+            swept = cluster.verb("sweep", sweep=axes, env=others, preflight=False)
             whole = time.monotonic() - begun
             assert swept.rc == 0, swept.out
         finally:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import queue
+import shlex
 import shutil
 import signal
 import subprocess
@@ -37,6 +38,8 @@ class ChildCommand:
     def __init__(self, words: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
         with private_files():
             self._log = log.open("ab")
+        self._log.write(f"\n# {shlex.join(words)}\n".encode())
+        self._log.flush()
         try:
             self._process = subprocess.Popen(
                 [ansible_playbook(), *words],
@@ -96,7 +99,6 @@ class ChildCommand:
         self._process.send_signal(signal.SIGINT)
 
     def _read(self) -> None:
-        assert self._process.stdout
-        for line in self._process.stdout:
+        for line in self._process.stdout or ():
             self._lines.put(line)
         self._lines.put(None)

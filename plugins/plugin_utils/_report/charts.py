@@ -9,7 +9,7 @@ import importlib
 import io
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,8 @@ SIZE = re.compile(r'(<svg [^>]*?)width="[0-9.]+pt" height="[0-9.]+pt"')
 class HeatMap:
     """The values of two parameters' combinations, rows[y][x]; a combination without a value has a text instead.
 
-    scale has the values of the darkest and the lightest color; marked are the positions (x, y) with a frame.
+    scale has the values of the darkest and the lightest color, number writes a value; marked are the positions (x, y)
+    with a frame.
     """
 
     title: str
@@ -50,6 +51,7 @@ class HeatMap:
     y_values: Sequence[str]
     rows: Sequence[Sequence[float | str]]
     scale: tuple[float, float]
+    number: Callable[[float], str]
     marked: Sequence[tuple[int, int]] = ()
 
 
@@ -85,7 +87,7 @@ def draw_heat_map(data: HeatMap) -> str:
         for y, row in enumerate(data.rows):
             for x, value in enumerate(row):
                 is_dark = isinstance(value, float) and (value - low) < 0.6 * (high - low)
-                text = f"{value:.4g}" if isinstance(value, float) else value
+                text = data.number(value) if isinstance(value, float) else value
                 color = "#ffffff" if is_dark else "#111111" if isinstance(value, float) else "#000000"
                 axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", color=color, **PLAIN)
         for corner in data.marked:

@@ -21,7 +21,7 @@ from .._request.conditions import parse_order
 from .._results.rows import duration
 from .._sweep.outcome import Best, best_of
 from .._sweep.record import SUCCEEDED, Point, Sweep, unfinished
-from .._sweep.text import headers_and_rows, outcome_text, summary, value_text, values_text
+from .._sweep.text import headers_and_rows, number_text, outcome_text, summary, value_text, values_text
 from .._text.table import one_line
 from . import charts
 
@@ -62,7 +62,7 @@ def render(sweep: Sweep, launch: str | None) -> str:
     figures = [
         ("runs", str(len(sweep.points))),
         ("combinations", str(len({point.number for point in sweep.points}))),
-        ("time", duration(sum(point.elapsed_s or 0.0 for point in sweep.points))),
+        ("time of the runs", duration(sum(point.elapsed_s or 0.0 for point in sweep.points))),
     ]
     headers, rows = headers_and_rows(sweep)
     content = {
@@ -77,8 +77,9 @@ def render(sweep: Sweep, launch: str | None) -> str:
 
 
 def _value(best: Best) -> str:
-    spread = f" (mean of {best.count}, {best.least:.4g} to {best.greatest:.4g})" if best.count > 1 else ""
-    return f"{best.value:.4g}{spread} with {values_text(best.parameters)}"
+    least, greatest = number_text(best.least), number_text(best.greatest)
+    spread = f" (mean of {best.count}, {least} to {greatest})" if best.count > 1 else ""
+    return f"{number_text(best.value)}{spread} with {values_text(best.parameters)}"
 
 
 def _capital(text: str) -> str:
@@ -128,6 +129,7 @@ def _heat_maps(sweep: Sweep, runs: Mapping[Key, Sequence[Point]], best: Key) -> 
             y_values=[_label(value) for value in y_values],
             rows=[[_cell(runs.get(key, ())) for key in row] for row in keys],
             scale=(min(means), max(means)),
+            number=number_text,
             marked=[(x, y) for y, row in enumerate(keys) for x, key in enumerate(row) if key == best],
         )
         frame = "; the best has a frame" if heat_map.marked else ""

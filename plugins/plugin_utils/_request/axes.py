@@ -16,10 +16,10 @@ EXAMPLE = {"sweep": {"channels": [28, 42], "env.NCCL_PROTO": ["Simple", "LL128"]
 EXPECTED = "a list of values for each launch parameter or env.NAME, such as -e " + shlex.quote(json.dumps(EXAMPLE))
 
 
-def read_axes(raw: object) -> dict[str, list[Any]]:
-    """Return the lists of values by name, or raise ValueError; the values themselves are read by their parameters."""
+def read_axes(raw: object) -> dict[str, Any]:
+    """Return what is given for each name, or raise ValueError; `points` checks the lists and reads their values."""
     axes = json.loads(raw) if isinstance(raw, str) else raw
-    if not isinstance(axes, dict) or not axes or not all(isinstance(values, list) for values in axes.values()):
+    if not isinstance(axes, dict) or not axes:
         raise ValueError
     return {str(name): values for name, values in axes.items()}
 

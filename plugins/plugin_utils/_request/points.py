@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
+
 from .._findings.errors import display
 from .._findings.origin import DEFAULT, Layer, Origin
 from .axes import VARIABLE, combinations, parameters_of
@@ -37,7 +39,9 @@ def errors(settings: Mapping[str, Setting], inventory: Inventory) -> list[str]:
     axes: Any = settings["sweep"]["value"]
     if axes is None:
         return ['sweep: no values were given; give -e \'{"sweep": {"channels": [28, 42]}}\'']
-    lines = [line for name, values in axes.items() for line in _axis_errors(name, values)]
+    lines = [line for name, values in axes.items() for line in _axis_errors(name, values, settings)]
+    if lines:
+        return list(dict.fromkeys(lines))
     repeat = settings["repeat"]["value"] if "repeat" in settings else 1
     count = math.prod(len(values) for values in axes.values()) * int(str(repeat))
     confirmed = "confirm_points" in settings and settings["confirm_points"]["value"]
@@ -59,22 +63,29 @@ def read_values(axes: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
     return {name: [_read(name, value) for value in values] for name, values in axes.items()}
 
 
-def _axis_errors(name: str, values: list[Any]) -> list[str]:
-    if not name.startswith(VARIABLE) and name not in SWEPT:
+def _axis_errors(name: str, values: Any, settings: Mapping[str, Setting]) -> list[str]:
+    variable = name.removeprefix(VARIABLE)
+    if variable == name and name not in SWEPT:
         near = {known: known for known in SWEPT} | OTHER_NAMES["launch"]
         guess = difflib.get_close_matches(name.lower(), near, n=1, cutoff=0.7)
-        hint = f"did you mean '{near[guess[0]]}'? " if guess else ""
-        return [f"sweep: {display(name)} cannot be varied; {hint}expected env.NAME or one of {', '.join(SWEPT)}"]
-    if not values:
-        return [f"sweep: {name}: expected a list with at least one value, saw []"]
+        guesses = [near[known] for known in guess] or [f"{VARIABLE}{name}"] * name.isupper()
+        hint = f"did you mean '{guesses[0]}'? " if guesses else ""
+        known_names = ", ".join(sorted(SWEPT))
+        return [f"sweep: {display(name)} cannot be varied; {hint}expected env.NAME or one of {known_names}"]
+    if not isinstance(values, list) or not values:
+        return [f"sweep: {name}: expected a list with at least one value, saw {display(values)}"]
     lines = []
     known = []
     for value in values:
         try:
             known.append(_read(name, value))
         except InvalidValue as error:
-            lines.append(f"sweep: {name}: {error}")
+            lines.append(f"sweep: {name}: {str(error).removeprefix(f'{variable}: ')}")
     lines += [f"sweep: {name}: {display(value)} is given twice; give it once" for value in _repeated(known)]
+    given = settings.get("env" if variable != name else name)
+    is_given = given is not None and given["layer"] == Layer.EXTRA_VARS
+    if given and is_given and (variable == name or variable in as_dict(given["value"])):
+        lines.append(f"sweep: {name}: {given['origin']} gives a value, too; give only one of them")
     return lines
 
 

@@ -18,7 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._findings.errors import display, error_record
 from .._findings.origin import DEFAULT, FOR_ONE_RUN, LAUNCH_DEFAULTS, Layer, Origin
 from .parameters import InvalidValue, Parameter, Value, read
-from .verbs import VERBS
+from .verbs import DECIDED_BY_SWEEP, VERBS
 
 # Parameters that were given for a run hold again when it is launched again under its run ID.
 AGAIN = ", as in the run's plan"
@@ -192,6 +192,9 @@ def _unknown(verb: str, origin: str, names: Sequence[str], documented: Collectio
         shown = name if name.isprintable() else display(name)
         guess = difflib.get_close_matches(name.lower(), near, n=1, cutoff=0.7)
         owner = next((other for other, table in VERBS.items() if name in [p.name for p in table]), None)
+        if verb == "sweep" and name in DECIDED_BY_SWEEP:
+            refusals.append(Refusal(shown, "a sweep follows and shows each of its runs, and names them; remove it"))
+            continue
         hint = f"it belongs to the verb {owner}; " if owner else f"did you mean '{near[guess[0]]}'? " if guess else ""
         problem = f"unknown parameter ({origin.format(shown)}); {hint}{takes}"
         refusals.append(Refusal(shown, problem, expected=takes))

@@ -101,7 +101,7 @@ DECIDED_BY_SWEEP = ("follow", "all", "lines", "page", "output", "run_id")
 VERBS["sweep"] = (
     Parameter("sweep", "axes"),
     Parameter("repeat", "int", default=1, minimum=1, maximum=1000),
-    Parameter("order", "choice", default="given", choices=("given", "random")),
+    Parameter("shuffle", "bool", default=False),
     Parameter("objective", "order", default="loss"),
     Parameter("max_failures", "int", minimum=1, maximum=1_000_000),
     Parameter("pause", "seconds", minimum=1, maximum=86400),

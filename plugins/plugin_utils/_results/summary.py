@@ -25,7 +25,7 @@ from .rows import number
 
 COMMIT_SIGNS = 8
 # Settings that every run has, the label, which has its own column, and what is about the command, not about the run.
-NOT_LISTED = ("label", "run_id", "follow", "output", "all", "sync", "wait", "page")
+NOT_LISTED = ("label", "run_id", "follow", "output", "all", "sync", "wait", "page", "lines")
 # Parts of run.yml that say nothing of the run, or less than `values_of` makes of them.
 NOT_A_VALUE = ("schema", "nonce", "run_id", "loss", "nodes", "options", "looked")
 # What every run has a name for, whether or not it is known.

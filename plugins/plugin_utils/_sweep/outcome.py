@@ -27,13 +27,17 @@ LONGEST = 300
 
 @frozen
 class Best:
-    """The combination with the best value: the mean of its runs, the least and the greatest."""
+    """The first combination with the best value: the mean of its runs, the least and the greatest.
+
+    ties is the number of other combinations with the same mean.
+    """
 
     parameters: Mapping[str, Any]
     value: float
     least: float
     greatest: float
     count: int
+    ties: int = 0
 
 
 def judge_point(point: Point, run_id: str | None, text: str | None, objective: str) -> Point | None:
@@ -97,4 +101,14 @@ def best_of(points: Sequence[Point], objective: str) -> Best | None:
     means = {number: statistics.fmean(known) for number, known in values.items()}
     number = (max if parse_order(objective).descending else min)(means, key=lambda number: means[number])
     known = values[number]
-    return Best(parameters[number], means[number], min(known), max(known), len(known))
+    ties = sum(mean == means[number] for mean in means.values()) - 1
+    return Best(parameters[number], means[number], min(known), max(known), len(known), ties)
+
+
+def numbers_of(run_id: str | None, text: str | None) -> list[str]:
+    """Return the names of a run's numbers, by which runs can be compared."""
+    try:
+        values = values_of(str(run_id), load(text or ""))
+    except ValueError:
+        return []
+    return sorted(name for name, value in values.items() if number(value) is not None and not isinstance(value, str))

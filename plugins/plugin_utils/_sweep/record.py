@@ -31,7 +31,7 @@ PENDING, RUNNING, SUCCEEDED, FAILED, TIMED_OUT, STOPPED, REFUSED, LOST = (
 # Parameters of the sweep as a whole, not of its runs; the last ones do not make another sweep of it.
 OF_SWEEP = {parameter.name for parameter in VERBS["sweep"]} - {parameter.name for parameter in VERBS["launch"]}
 OF_ONE_COMMAND = (
-    "order",
+    "shuffle",
     "objective",
     "max_failures",
     "pause",

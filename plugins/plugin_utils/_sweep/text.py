@@ -18,14 +18,19 @@ from .._results.progress import Sample, status_text
 from .._results.rows import duration
 from .._text.table import one_line, table
 from .outcome import Best, best_of
-from .record import PENDING, SUCCEEDED, Point, Sweep, count_outcomes
+from .record import PENDING, RUNNING, SUCCEEDED, Point, Sweep, count_outcomes
 
 WIDEST = 32
 
 
 def outcome_text(outcome: str) -> str:
     """Return an outcome as a person reads it."""
-    return outcome.replace("_", " ")
+    return {PENDING: "not run", RUNNING: "still running"}.get(outcome, outcome.replace("_", " "))
+
+
+def number_text(value: float) -> str:
+    """Return a number as it is read: `24,475`, `2.134`."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def values_text(parameters: Mapping[str, Any]) -> str:
@@ -62,18 +67,20 @@ def progress_text(point: Point, position: Position, sample: Mapping[str, Any], b
     known = Progress.optional(sample.get("progress"))
     now = Sample(clean(sample.get("phase") or "starting"), 0, 0.0, known, begun=True)
     left = position.left_s
+    # What changes comes first: a terminal cuts a long line.
     words = [
-        title(point, position),
+        f"run {position.index} of {position.count}",
         status_text(now) if sample else now.phase,
-        f"about {duration(left)} left" if left is not None else "",
+        f"about {duration(left)} left" if left else "",
         best,
+        values_text(point.parameters),
     ]
-    return " · ".join(filter(None, words))
+    return clean(" · ".join(filter(None, words)))
 
 
 def ended_line(point: Point, position: Position, objective: str) -> str:
     """Return what became of a point, in one line."""
-    value = f", {parse_order(objective).name} {point.value:.4g}" if point.value is not None else ""
+    value = f", {parse_order(objective).name} {number_text(point.value)}" if point.value is not None else ""
     why = f": {point.why}" if point.why else ""
     took = f" after {duration(point.elapsed_s)}" if point.elapsed_s is not None else ""
     return clean(f"{title(point, position)} {outcome_text(point.outcome)}{took}{value}{why}")
@@ -97,7 +104,7 @@ def headers_and_rows(sweep: Sweep) -> tuple[list[str], list[list[str]]]:
             *(one_line(value_text(value), WIDEST) for value in point.parameters.values()),
             "" if point.outcome == PENDING else outcome_text(point.outcome),
             duration(point.elapsed_s) if point.elapsed_s is not None else "",
-            f"{point.value:.4g}" if point.value is not None else "",
+            number_text(point.value) if point.value is not None else "",
             point.run_id or "",
             point.why or "",
         ]
@@ -117,17 +124,27 @@ def summary(points: Sequence[Point]) -> str:
     return ", ".join([f"{succeeded} of {total} run{'s' if total > 1 else ''} succeeded", *others])
 
 
+def beginning(sweep: Sweep, count: int, folder: str) -> str:
+    """Return what a command is about to do, count is the number of runs that it launches."""
+    runs = f"{count} run{'' if count == 1 else 's'}"
+    total = len(sweep.points)
+    part = runs if count == total else f"{runs} of {total}, as the others have succeeded"
+    return clean(f"sweep {sweep.sweep_id}: {part if count else 'all runs have succeeded'}; {folder}")
+
+
 def best_value(sweep: Sweep) -> str:
     """Return the best value so far, nothing before there is one."""
     best = best_of(sweep.points, sweep.objective)
-    return f"best {parse_order(sweep.objective).name} {best.value:.4g}" if best else ""
+    return f"best {parse_order(sweep.objective).name} {number_text(best.value)}" if best else ""
 
 
 def best_line(best: Best, objective: str) -> str:
     """Return the best combination in one line."""
     name = parse_order(objective).name
-    spread = f" (mean of {best.count}, {best.least:.4g} to {best.greatest:.4g})" if best.count > 1 else ""
-    return clean(f"best {name}: {best.value:.4g}{spread} with {values_text(best.parameters)}")
+    least, greatest = number_text(best.least), number_text(best.greatest)
+    spread = f" (mean of {best.count}, {least} to {greatest})" if best.count > 1 else ""
+    ties = f", and with {best.ties} other combination{'s' if best.ties > 1 else ''}" if best.ties else ""
+    return clean(f"best {name}: {number_text(best.value)}{spread} with {values_text(best.parameters)}{ties}")
 
 
 def value_text(value: Any) -> str:

@@ -35,7 +35,7 @@ def test_it_has_the_lines_the_exit_code_and_a_private_log(program: Path) -> None
         assert started.text() == "['-i', 'two words'] 1\n"
         assert started.code == 3
     log = program.parent / "child.log"
-    assert log.read_text() == "to people\n"
+    assert log.read_text() == "\n# -i 'two words'\nto people\n"
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 

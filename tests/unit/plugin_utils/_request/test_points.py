@@ -46,14 +46,16 @@ def test_a_sweep_takes_the_parameters_of_a_launch_and_text() -> None:
     ("axes", "text"),
     [
         ({"chanels": [28]}, "sweep: 'chanels' cannot be varied; did you mean 'channels'? expected env.NAME or one of "),
-        ({"follow": [True]}, "sweep: 'follow' cannot be varied; expected env.NAME or one of channels, threads, "),
+        ({"follow": [True]}, "sweep: 'follow' cannot be varied; expected env.NAME or one of channels, config, "),
         ({"env": [{"A": "1"}]}, "sweep: 'env' cannot be varied; "),
         ({"channels": []}, "sweep: channels: expected a list with at least one value, saw []"),
         ({"channels": [28, "many"]}, "sweep: channels: expected a whole number from 1 to 128, saw 'many'"),
         ({"channels": [28, "28"]}, "sweep: channels: 28 is given twice; give it once"),
         ({"env.1A": ["x"]}, "sweep: env.1A: "),
-        ({"env.A": [True]}, "sweep: env.A: A: expected a string (in quotes) without control characters, saw True"),
-        ({"channels": 28}, "sweep: expected a list of values for each launch parameter or env.NAME, such as -e "),
+        ({"env.A": [True]}, "sweep: env.A: expected a string (in quotes) without control characters, saw True"),
+        ({"channels": 28}, "sweep: channels: expected a list with at least one value, saw 28"),
+        ({"FOO": ["1"]}, "sweep: 'FOO' cannot be varied; did you mean 'env.FOO'? expected env.NAME or one of "),
+        ({"env.RANK": ["1", "2"]}, "sweep: env.RANK: RANK is set by Muster"),
         ({}, "sweep: expected a list of values for each launch parameter or env.NAME, such as -e "),
         ("channels", "sweep: expected a list of values for each launch parameter or env.NAME, such as -e "),
         (None, 'sweep: no values were given; give -e \'{"sweep": {"channels": [28, 42]}}\''),
@@ -90,3 +92,17 @@ def test_what_a_launch_would_refuse_is_refused_first() -> None:
 def test_the_clusters_defaults_are_those_of_a_launch() -> None:
     defaults = {**DEFAULTS, "follow": False, "lines": 5}
     assert make(sweep({"channels": [28]}), verb="sweep", defaults=defaults)["verb"] == "sweep"
+
+
+def test_a_value_that_is_given_beside_the_sweep_is_refused() -> None:
+    assert line({"channels": [28, 42]}, channels=3) == (
+        "sweep: channels: -e channels gives a value, too; give only one of them"
+    )
+    assert line({"env.A": ["1"]}, env={"A": "2", "B": "3"}).startswith("sweep: env.A: -e env gives a value, too; ")
+    assert make(sweep({"env.A": ["1"]}, env={"B": "3"}), verb="sweep", defaults=DEFAULTS)["verb"] == "sweep"
+
+
+def test_what_a_sweep_decides_is_refused_with_the_reason() -> None:
+    assert line({"channels": [28]}, follow=False) == (
+        "follow: a sweep follows and shows each of its runs, and names them; remove it"
+    )

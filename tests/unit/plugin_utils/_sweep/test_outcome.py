@@ -15,6 +15,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._sweep.outcome import
     best_of,
     first_error,
     judge_point,
+    numbers_of,
     refuse,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._sweep.record import Point
@@ -92,3 +93,15 @@ def test_the_best_has_the_best_mean() -> None:
     assert most is not None
     assert (most.parameters, most.least, most.greatest) == ({"channels": 1}, 2.0, 4.0)
     assert best_of(points[4:], "loss") is None
+    same = [replace(point, value=2.0) for point in points]
+    assert [best and best.ties for best in (best_of(same, "loss"), best_of(points, "loss"))] == [2, 0]
+
+
+def test_the_numbers_of_a_run() -> None:
+    assert numbers_of("run", yaml.safe_dump({**RUN, "progress": {"tokens_per_s": 4.0}})) == [
+        "elapsed_s",
+        "first_loss",
+        "loss",
+        "tokens_per_s",
+    ]
+    assert numbers_of("run", "[") == []

@@ -43,10 +43,10 @@ def test_the_line_of_a_point_that_runs() -> None:
         POINTS[3], Position(3, 4, [60.0, 120.0], 30.0), {"phase": "running", "progress": progress}, "best loss 2.5"
     )
     assert drawn == (
-        "run 3 of 4: channels=70 env.P=LL · running  step 1234567/2000000  loss 3.142  4.1k tokens/s · "
-        "about 2 min 30 s left · best loss 2.5"
+        "run 3 of 4 · running  step 1234567/2000000  loss 3.142  4.1k tokens/s · about 2 min 30 s left · "
+        "best loss 2.5 · channels=70 env.P=LL"
     )
-    assert text.progress_text(POINTS[3], Position(1, 4), {}, "") == "run 1 of 4: channels=70 env.P=LL · starting"
+    assert text.progress_text(POINTS[3], Position(1, 4), {}, "") == "run 1 of 4 · starting · channels=70 env.P=LL"
 
 
 def test_a_sample_may_be_anything() -> None:
@@ -75,5 +75,15 @@ def test_the_rest_is_estimated_from_the_runs_that_have_ended() -> None:
 
 def test_the_best() -> None:
     assert text.best_line(BEST, "loss") == "best loss: 2.5 with channels=28 env.P=LL"
+    fast = replace(BEST, value=24475.116, ties=2)
+    assert text.best_line(fast, "-tokens_per_s") == (
+        "best tokens_per_s: 24,475 with channels=28 env.P=LL, and with 2 other combinations"
+    )
     spread = replace(BEST, count=3, least=2.4, greatest=2.6)
     assert text.best_line(spread, "-loss") == "best loss: 2.5 (mean of 3, 2.4 to 2.6) with channels=28 env.P=LL"
+
+
+def test_what_a_command_is_about_to_do() -> None:
+    assert text.beginning(SWEEP, 4, "experiments/s") == "sweep sweep_1: 4 runs; experiments/s"
+    assert text.beginning(SWEEP, 1, "e") == "sweep sweep_1: 1 run of 4, as the others have succeeded; e"
+    assert text.beginning(SWEEP, 0, "e") == "sweep sweep_1: all runs have succeeded; e"
