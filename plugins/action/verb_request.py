@@ -38,6 +38,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.request impo
     make_request,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import check as check_run_id
+from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import is_new
 from ansible_collections.muster.train.plugins.plugin_utils._request.settings import named_in_templates
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import TAGS, VERBS
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import possible_heads
@@ -146,6 +147,8 @@ def _earlier_plan(experiments: str, run_id: object) -> tuple[object, str | None]
     plan = parse_json(read_text(Path(home, "plan.json")))
     if isinstance(plan, dict):
         return plan, None
+    if is_new(str(run_id), datetime.now(UTC)):
+        return None, None
     return None, (
         f"there is no plan of {run_id} in {experiments}: if it was launched before, its parameters are not known here; "
         "to reuse them, collect it first: "

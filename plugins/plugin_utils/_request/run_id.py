@@ -14,13 +14,15 @@ from datetime import datetime
 
 LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}?")
 NONCE_DIGITS = 4
+TIME_FORMAT = "%Y%m%d_%H%M%S"
+NEW_S = 60.0
 PROGRAM_MAX = 32  # with the longest label a run ID has 94 characters, of 128 that a node takes
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 NAMELESS = "run"  # for a program without a safe character in its name
 # The last digits are optional: users may choose a run ID, too. What can be either they or a label is they.
 RUN_ID_FORMAT = re.compile(
     r"(?:multinode_(?P<channels>[0-9]+|auto)ch_(?P<threads>[0-9]+|auto)th"
-    rf"|[A-Za-z0-9][A-Za-z0-9._-]{{0,{PROGRAM_MAX - 1}}}?)_[0-9]{{8}}_[0-9]{{6}}"
+    rf"|[A-Za-z0-9][A-Za-z0-9._-]{{0,{PROGRAM_MAX - 1}}}?)_(?P<time>[0-9]{{8}}_[0-9]{{6}})"
     rf"(?:_(?P<label>{LABEL.pattern}))??(?:_[0-9a-f]{{{NONCE_DIGITS}}})?"
 )
 EXAMPLE = "multinode_42ch_256th_20261120_143052[_label]_3f9a"
@@ -32,7 +34,7 @@ def make(subject: str, created: datetime, label: str | None, nonce: str) -> str:
     The first digits of the launch's nonce tell it from another launch of the same second.
     """
     suffix = f"_{label}" if label else ""
-    return f"{subject}_{created:%Y%m%d_%H%M%S}{suffix}_{nonce[:NONCE_DIGITS]}"
+    return f"{subject}_{created:{TIME_FORMAT}}{suffix}_{nonce[:NONCE_DIGITS]}"
 
 
 def subject_of(channels: int | None, threads: int | None, script: str | None, module: str | None) -> str:
@@ -60,6 +62,16 @@ def check(text: str) -> str:
     if not RUN_ID_FORMAT.fullmatch(text):
         raise ValueError(f"a run ID such as {EXAMPLE}")
     return text
+
+
+def is_new(text: str, now: datetime) -> bool:
+    """Return whether the time in a run ID is the present, so that nothing can have been launched under it before."""
+    match = RUN_ID_FORMAT.fullmatch(text)
+    try:
+        created = datetime.strptime(match["time"] if match else "", TIME_FORMAT).replace(tzinfo=now.tzinfo)
+    except ValueError:
+        return False
+    return abs((now - created).total_seconds()) < NEW_S
 
 
 def settings_in(text: str) -> list[str]:

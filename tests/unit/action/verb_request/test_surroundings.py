@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import shlex
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -34,6 +35,8 @@ def test_a_given_run_id_without_a_plan_causes_a_warning(run: Run, tmp_path: Path
     ]
     assert "warnings" not in run(f"run_id={run_id}", verb="status")
     assert run("run_id=../../x")["failed"] is True
+    # A sweep chooses the ID of a run before it launches it.
+    assert "warnings" not in run(f"run_id=train_{datetime.now(UTC):%Y%m%d_%H%M%S}_3f9a")
 
 
 def elsewhere(monkeypatch: pytest.MonkeyPatch, paths: list[Path], origin: str) -> None:

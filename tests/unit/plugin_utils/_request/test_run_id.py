@@ -11,7 +11,12 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import SAFE_RUN_ID, container_name
 from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import check as check_run_id
-from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import label_in, settings_in, subject_of
+from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import (
+    is_new,
+    label_in,
+    settings_in,
+    subject_of,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import make as make_run_id
 
 NONCE = "3f9a" + "0" * 28
@@ -133,3 +138,19 @@ def test_a_path_is_refused_as_a_path(text: str) -> None:
 def test_anything_else_is_refused_with_the_shape(text: str) -> None:
     with pytest.raises(ValueError, match="multinode_42ch_256th_20261120_143052"):
         check_run_id(text)
+
+
+@pytest.mark.parametrize(
+    ("run_id", "new"),
+    [
+        ("train_20261120_143052_3f9a", True),
+        ("multinode_8ch_64th_20261120_143000_cafe_3f9a", True),
+        ("train_20261120_142951_3f9a", False),
+        ("train_20261119_143052_3f9a", False),
+        ("train_20261399_143052_3f9a", False),
+        ("train", False),
+        ("", False),
+    ],
+)
+def test_a_run_id_of_the_present_is_new(run_id: str, new: bool) -> None:
+    assert is_new(run_id, NOW) is new
