@@ -9,7 +9,7 @@ The hosts are names of one sshd of the benchmark's own, reached over loopback, s
 machine too. Each round runs every command once, in turn. Prints the median of wall time, CPU of the command's own
 process and of all it started, bytes on loopback for each host (both directions), and the peak memory of the command's
 session, from a round of its own. A command that is not installed, or that fails, has no row but a line that says why.
-For `muster stop` also prints when the head was asked to stop the run, as the time stamp of the stop file says.
+For `muster stop` also prints how long it took until the head was asked to stop the run.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import shutil
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -53,7 +54,7 @@ PROGRAM = "import signal\nsignal.pause()\n"
 # What others start ends by itself: they have no command that stops it. DeepSpeed's launcher waits for the end.
 SHORT_PROGRAM = "import time\ntime.sleep(10)\n"
 ENDED_PROGRAM = "pass\n"
-STOP = "muster stop"
+STOP, LIMIT_S = "muster stop", 60.0
 HEADERS = f"{'command':<24}{'wall s':>9}{'own CPU s':>11}{'children s':>12}{'KiB a host':>12}{'peak MiB':>10}"
 
 
@@ -141,13 +142,18 @@ class Bench:
 
     def run(self, contender: Contender, with_memory: bool = False) -> Cost:
         """Run one command."""
-        begun = time.time()
-        cost = measure(contender.command, self.environment(), self.home, with_memory)
-        if contender.name == STOP and not cost.code:
-            # The run that began last was stopped.
-            requests = self.home.glob(f"work/{self.names[0]}/.muster/nodes/*/runs/*/stop.*")
-            self.asked_s.append(max(path.stat().st_mtime for path in requests) - begun)
-        return cost
+        if contender.name == STOP:
+            threading.Thread(target=self._await_request, daemon=True).start()
+        return measure(contender.command, self.environment(), self.home, with_memory)
+
+    def _await_request(self) -> None:
+        """Note how long it takes until the head has a stop request, which its runner removes when it has ended."""
+        begun = time.monotonic()
+        while time.monotonic() - begun < LIMIT_S:
+            if any(self.home.glob(f"work/{self.names[0]}/.muster/nodes/*/runs/*/stop.*")):
+                self.asked_s.append(time.monotonic() - begun)
+                return
+            time.sleep(0.02)
 
 
 def rounds(bench: Bench, contenders: list[Contender], count: int) -> Iterator[dict[str, Cost]]:
@@ -206,7 +212,7 @@ def bench_hosts(server: sshd.Sshd, count: int, number_of_rounds: int, only: str)
             f"{row['kib_per_host']:>12}{row['peak_mib']:>10}",
             flush=True,
         )
-        if contender.name == STOP:
+        if contender.name == STOP and bench.asked_s[1:]:
             row["asked_s"] = round(statistics.median(bench.asked_s[1:]), 2)
             print(f"{'':24}{row['asked_s']:>9.2f} s until the head was asked to stop", flush=True)
     return rows
