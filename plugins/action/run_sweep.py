@@ -141,7 +141,7 @@ class ActionModule(ControllerAction):
         began = time.monotonic()
         with self._child("follow", {"run_id": point.run_id}, point.label, "jsonl") as child:
             document = self._watch(child, point, began)
-        if self._run_text(point) is None and not self._judge(point):
+        if self._run_text(point) is None:
             self._stop(point)  # what had joined when the launch was ended
             self._change(outcome.forget(point))
             return False

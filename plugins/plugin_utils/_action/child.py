@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from .._findings.errors import UserError
 from .private import private_files
 
 # How soon the caller may look for Ctrl-C.
@@ -51,9 +52,9 @@ class ChildCommand:
                 encoding="utf-8",
                 errors="replace",
             )
-        except OSError:
+        except OSError as error:
             self._log.close()
-            raise
+            raise UserError(f"{ansible_playbook()} could not be started: {error.strerror}") from None
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
 

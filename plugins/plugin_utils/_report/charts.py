@@ -18,7 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MISSING = "there are no figures, because Matplotlib is not installed on the controller: pip install matplotlib"
+MISSING = "There are no figures, because Matplotlib is not installed on the controller: pip install matplotlib."
 # Inches of 72 points: 520 CSS pixels, which a phone shows at two thirds.
 WIDTH, ROW, FRAME = 5.4, 0.46, 0.9
 MOST_COLUMNS, MOST_ROWS = 12, 24

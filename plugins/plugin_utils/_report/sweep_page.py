@@ -19,9 +19,9 @@ from .._page.page import render as render_page
 from .._page.tables import PageTable
 from .._request.conditions import parse_order
 from .._results.rows import duration
-from .._sweep.outcome import Best, best_of
+from .._sweep.outcome import best_of
 from .._sweep.record import SUCCEEDED, Point, Sweep, unfinished
-from .._sweep.text import headers_and_rows, number_text, outcome_text, summary, value_text, values_text
+from .._sweep.text import best_text, headers_and_rows, number_text, outcome_text, summary, value_text, values_text
 from .._text.table import one_line
 from . import charts
 
@@ -54,11 +54,11 @@ def render(sweep: Sweep, launch: str | None) -> str:
     best = best_of(sweep.points, sweep.objective)
     left = unfinished(sweep.points)
     status: Status = "pass" if not left else "fail" if any(point.why for point in left) else "warn"
-    notes = [f"The best {parse_order(sweep.objective).name} is {_value(best)}."] if best else []
+    notes = [f"The best {parse_order(sweep.objective).name} is {best_text(best)}."] if best else []
     if len(sweep.axes) > 1 and best and not _has_maps(sweep):
         notes.append("There are too many values for a map.")
     if not charts.are_available():
-        notes.append(charts.MISSING[0].upper() + charts.MISSING[1:] + ".")
+        notes.append(charts.MISSING)
     figures = [
         ("runs", str(len(sweep.points))),
         ("combinations", str(len({point.number for point in sweep.points}))),
@@ -72,18 +72,8 @@ def render(sweep: Sweep, launch: str | None) -> str:
         "failures": _failures(sweep.points),
         "table": PageTable.of("All runs", headers, rows),
     }
-    header = Header(sweep.sweep_id, Headline(status, _capital(summary(sweep.points)), notes), figures)
+    header = Header(sweep.sweep_id, Headline(status, summary(sweep.points), notes), figures)
     return render_page("sweep.html.j2", header, content)
-
-
-def _value(best: Best) -> str:
-    least, greatest = number_text(best.least), number_text(best.greatest)
-    spread = f" (mean of {best.count}, {least} to {greatest})" if best.count > 1 else ""
-    return f"{number_text(best.value)}{spread} with {values_text(best.parameters)}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _failures(points: Sequence[Point]) -> list[FailedPoints]:

@@ -17,7 +17,7 @@ from .._findings.origin import DEFAULT, Layer, Origin
 from .axes import VARIABLE, combinations, parameters_of
 from .contradictions import launch_errors
 from .nodes import Inventory
-from .parameters import InvalidValue, Parameter, read
+from .parameters import InvalidValue, read
 from .settings import OF_A_PROGRAM, OTHER_NAMES, PROGRAM, Setting, setting_of
 from .verbs import DECIDED_BY_SWEEP, VERBS
 
@@ -93,7 +93,7 @@ def _read(name: str, value: object) -> Any:
     if not name.startswith(VARIABLE):
         return read(SWEPT[name], value)
     variable = name.removeprefix(VARIABLE)
-    known: Any = read(Parameter("env", VARIABLES.type, expanded=True), {variable: value})
+    known: Any = read(VARIABLES, {variable: value})
     return known[variable]
 
 

@@ -16,8 +16,8 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 from ansible_collections.muster.train.plugins.module_utils._records.known import Record
 
 from .._findings.origin import FOR_ONE_RUN
-from .._request.axes import VARIABLE, parameters_of
-from .._request.points import read_points, read_values
+from .._request.axes import VARIABLE, combinations, parameters_of
+from .._request.points import read_values
 from .._request.run_id import make, subject_of
 from .._request.verbs import VERBS
 from .._results import experiment
@@ -93,7 +93,7 @@ def plan_sweep(request: Mapping[str, Any]) -> Sweep:
     place = {"cluster": request["cluster"], "nodes": request["nodes"]}
     launched = {name: value for name, value in fixed.items() if name not in OF_SWEEP}
     points = []
-    for number, values in enumerate(read_points(fixed["sweep"]), start=1):
+    for number, values in enumerate(combinations(fixed["sweep"]), start=1):
         parameters = {**launched, **parameters_of(values, launched.get("env") or {})}
         for repeat in range(1, fixed["repeat"] + 1):
             points.append(Point(number, repeat, values, _hash({**place, **parameters, "repeat": repeat})))

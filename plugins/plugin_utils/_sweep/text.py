@@ -117,9 +117,7 @@ def summary(points: Sequence[Point]) -> str:
     """Return how many points have which outcome: `2 of 4 runs succeeded, 1 failed, 1 timed out`."""
     counts = count_outcomes(points)
     succeeded = counts.pop(SUCCEEDED, 0)
-    pending = counts.pop(PENDING, 0)
     others = [f"{count} {outcome_text(outcome)}" for outcome, count in counts.items()]
-    others += [f"{pending} not run"] if pending else []
     total = len(points)
     return ", ".join([f"{succeeded} of {total} run{'s' if total > 1 else ''} succeeded", *others])
 
@@ -140,11 +138,15 @@ def best_value(sweep: Sweep) -> str:
 
 def best_line(best: Best, objective: str) -> str:
     """Return the best combination in one line."""
-    name = parse_order(objective).name
+    return clean(f"best {parse_order(objective).name}: {best_text(best)}")
+
+
+def best_text(best: Best) -> str:
+    """Return the best value, the combination that has it, and how many others have it."""
     least, greatest = number_text(best.least), number_text(best.greatest)
     spread = f" (mean of {best.count}, {least} to {greatest})" if best.count > 1 else ""
     ties = f", and with {best.ties} other combination{'s' if best.ties > 1 else ''}" if best.ties else ""
-    return clean(f"best {name}: {number_text(best.value)}{spread} with {values_text(best.parameters)}{ties}")
+    return f"{number_text(best.value)}{spread} with {values_text(best.parameters)}{ties}"
 
 
 def value_text(value: Any) -> str:
