@@ -25,10 +25,12 @@ Lines = tuple[str, ...]
 def ask(verb: str, raw: dict[str, Any], **more: Any) -> tuple[dict[str, Any] | None, Lines]:
     """Return the values of a request's parameters, or the lines of its refusal."""
     given: dict[str, Any] = {"extra_vars": raw, "environment": {}, "defaults": {}, "documented": (), **more}
-    if verb == "launch" and not {"script", "module"} & {*raw, *given["defaults"]}:
+    if verb in ("launch", "sweep") and not {"script", "module"} & {*raw, *given["defaults"]}:
         given["defaults"] = {**given["defaults"], "script": "train.py"}
     if verb == "shell" and not {"rank", "node"} & {*raw}:
         given["extra_vars"] = {**raw, "rank": "0"}
+    if verb == "sweep":
+        given["extra_vars"] = {"sweep": {"env.SWEPT": [1, 2]}, **raw}
     try:
         made = make_request(verb, **{"inventory": TWO, "situation": SITUATION, **given})
     except InvalidRequest as refused:
