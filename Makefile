@@ -9,47 +9,75 @@ LINK := collections/ansible_collections/muster/train
 # As if the virtual environment were active.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help launch unit check test lint format sanity build molecule cluster cluster-down faults mutations importer workloads docs changelog clean link dev engine
+# A stage of the tests ends with one line, which .cache/stages.jsonl keeps (tests/README.md).
+STAGE := python tools/stage.py run
+# Tests wait for most of their time, so two files run at a time, in the order of collection.
+PYTEST := pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder
+STAGES := test-slow test-local test-hosts test-cores faults workloads mutations mutations-gate sanity importer lint-ansible
+
+.PHONY: help launch unit test test-all $(STAGES) stages lint format build molecule cluster cluster-down docs changelog clean link dev engine
 .DELETE_ON_ERROR:
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 21
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 23
 
 launch: .venv/.local link ## train the example on the embedded cluster, two nodes on this machine
 	ansible-playbook launch.yml -e channels=42
 	@echo 'To run such commands yourself: source .venv/bin/activate'
 
-unit: dev ## the fast unit tests, three minutes
-	pytest --numprocesses=2 --dist=loadscope -m 'not slow' tests/unit
+unit: dev ## the fast unit tests, two minutes
+	$(PYTEST) -m unit tests/unit
 
-check: lint sanity unit ## lint, sanity and unit: what to run before a push
+test: dev lint ## the gate, before every push: lint, the fast unit tests, 40 whole runs; ten minutes
+	$(STAGE) gate $(PYTEST) -m 'unit or gate'
 
-test: dev ## all tests: unit, integration, molecule
-	@# Tests wait for most of their time, so two files run at a time, in the order of collection.
-	pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder
+test-all: test ## the gate and every stage, one after the other; hours
+	@# A stage that fails does not keep the next from running.
+	@failed=''; for stage in $(STAGES); do $(MAKE) --no-print-directory $$stage || failed="$$failed $$stage"; done; \
+	  $(MAKE) --no-print-directory stages; [ -z "$$failed" ] || { echo "muster: stages that failed:$$failed" >&2; exit 1; }
 
-lint: dev ## ruff, mypy, ansible-lint, antsibull-changelog, antsibull-docs
+stages: dev ## show when each stage last passed, and at which commit
+	@python tools/stage.py show gate $(STAGES)
+
+test-slow: dev ## stage: unit tests that start programs or try thousands of inputs
+	$(STAGE) $@ $(PYTEST) -m slow --timeout=300
+
+test-local: dev ## stage: whole runs on nodes of this machine
+	$(STAGE) $@ $(PYTEST) -m local --timeout=300
+
+test-hosts: dev ## stage: hosts in containers, molecule, releases of Debian; needs a Docker Engine
+	$(STAGE) $@ $(PYTEST) -m hosts --timeout=1200
+
+test-cores: dev .cache/python ## stage: the oldest and the newest ansible-core
+	PATH="$$PATH:$(CURDIR)/.cache/python/usr/bin" $(STAGE) $@ $(PYTEST) -m cores --timeout=600
+
+.cache/python:
+	@.ci/newer-python $@
+
+lint: dev ## ruff, mypy, antsibull-changelog, antsibull-docs
 	ruff check
 	ruff format --check
 	mypy
 	@# The code that runs on the nodes, with the oldest Python that mypy supports.
 	mypy --python-version 3.10 -p ansible_collections.muster.train.plugins.modules \
 	  -p ansible_collections.muster.train.plugins.module_utils
-	ansible-lint --offline --profile production --strict
 	antsibull-changelog lint
 	antsibull-docs lint-collection-docs --plugin-docs --disallow-unknown-collection-refs .
+
+lint-ansible: dev ## stage: ansible-lint with its profile `production`
+	$(STAGE) $@ ansible-lint --offline --profile production --strict
 
 format: dev ## format the Python code, and fix what ruff can fix
 	ruff check --fix --exit-zero
 	ruff format
 
-sanity: dev ## ansible-test sanity on a copy of the checkout
-	python tools/sanity.py
+sanity: dev ## stage: ansible-test sanity on a copy of the checkout
+	$(STAGE) $@ python tools/sanity.py
 
-importer: .venv/.local .cache/importer/.installed ## import the tarball as Galaxy does; a warning fails
+importer: .venv/.local .cache/importer/.installed ## stage: import the tarball as Galaxy does; a warning fails
 	@mkdir -p .cache/importer/tarball && rm -f .cache/importer/tarball/*
 	ansible-galaxy collection build --output-path .cache/importer/tarball
-	.cache/importer/venv/bin/python tools/importer.py .cache/importer/tarball/*.tar.gz
+	$(STAGE) $@ .cache/importer/venv/bin/python tools/importer.py .cache/importer/tarball/*.tar.gz
 
 .cache/importer/.installed: requirements-importer.txt
 	@echo 'Installing $< into .cache/importer/venv (once; takes a minute)'
@@ -81,14 +109,14 @@ engine:
 cluster-down: dev ## remove the hosts of make cluster
 	ansible-playbook tests/cluster/destroy.yml
 
-faults: dev ## inject every fault into gangs of runners and measure; takes half an hour
-	python tests/faults/suite.py --json .cache/faults.json
+faults: dev ## stage: inject every fault into gangs of runners and measure
+	$(STAGE) $@ python tests/faults/suite.py --rounds 10 --injections 100 --kills 50 --races 50 --torch 3 --json .cache/faults.json
 
-mutations: engine dev ## break each role on real hosts: its scenario must notice; takes a quarter of an hour
-	pytest tests/integration/mutations.py
+mutations: engine dev ## stage: break each role on hosts in containers: its scenario must notice
+	$(STAGE) $@ pytest tests/integration/mutations.py --timeout=1200
 
-workloads: dev .cache/workloads/.installed ## launch programs of Lightning, Hugging Face, DeepSpeed and trackers; takes half an hour
-	pytest tests/workloads/suite.py --durations=0
+workloads: dev .cache/workloads/.installed ## stage: launch programs of Lightning, Hugging Face, DeepSpeed and trackers
+	$(STAGE) $@ pytest tests/workloads/suite.py --timeout=600
 
 .cache/workloads/.installed: requirements-workloads.txt
 	@echo 'Installing $< into .cache/workloads/venv (once; takes some minutes)'

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+# What a test's marker may say; one without is `unit` or `local`, by its folder.
+STAGES = {"slow", "hosts", "cores"}
 # A set of real hosts is made once for a process: two of them have all the files whose tests use it.
 ON_REAL_HOSTS = {
     "scenarios": ("test_hosts.py", "test_releases.py"),
@@ -36,8 +38,11 @@ sys.path.insert(0, str(ROOT / "collections"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest, real hosts and scenarios: where files run side by side, it is not alone in the end."""
-    first = [*(name for names in ON_REAL_HOSTS.values() for name in names), "test_molecule.py"]
+    """Give every test its stage, and begin with the longest, so that none is alone in the end."""
+    for item in items:
+        if not STAGES & {marker.name for marker in item.iter_markers()}:
+            item.add_marker("unit" if (ROOT / "tests" / "unit") in item.path.parents else "local")
+    first = ["test_real_host.py", *(name for names in ON_REAL_HOSTS.values() for name in names), "test_molecule.py"]
     items.sort(key=lambda item: first.index(item.path.name) if item.path.name in first else len(first))
 
 

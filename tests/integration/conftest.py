@@ -35,6 +35,12 @@ def mixed_inventory() -> Iterator[Path]:
     yield from _made(real_hosts.MIXED)
 
 
+@pytest.fixture(scope="session")
+def single_inventory() -> Iterator[Path]:
+    """The inventory of one real host."""
+    yield from _made(real_hosts.SINGLE)
+
+
 def _made(hosts: real_hosts.Hosts) -> Iterator[Path]:
     """Make the hosts and remove them; those that MUSTER_TEST_INVENTORY names, of another tests/cluster, stay."""
     named = os.environ.get("MUSTER_TEST_INVENTORY")

@@ -41,6 +41,7 @@ def canary(cluster: Cluster) -> Path:
     return cluster.home / "given-canary"
 
 
+@pytest.mark.gate
 def test_all_mistakes_are_reported_at_once_one_per_line(cluster: Cluster) -> None:
     wrong = {"channels": "abc", "chanels": 42, "max_restarts": -1, "script": "a.py", "module": "b", "run_id": "../x"}
     assert [line.split(";")[0] for line in refusal(cluster, wrong)] == [

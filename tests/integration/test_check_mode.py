@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 
 
@@ -23,6 +25,7 @@ def shown(out: str, title: str) -> list[str]:
     return plain.partition(f"\n{title}")[2].partition("\n\n")[0].splitlines()
 
 
+@pytest.mark.gate
 def test_launch_shows_the_plan_of_every_node_and_changes_nothing(cluster: Cluster) -> None:
     cluster.policy["launch_env"] = {"NCCL_DEBUG": "INFO", "TUNED": "cluster"}
     cluster.per_node = {"node1": {"launch_node_env": {"TUNED": "node", "CUDA_VISIBLE_DEVICES": "2,3"}}}

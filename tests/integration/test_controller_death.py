@@ -17,7 +17,7 @@ from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Clust
 from ansible_collections.muster.train.tests.support.jobs import make_job, prepare
 
 
-@pytest.mark.parametrize("how", ["alone", "everything", "interrupt"])
+@pytest.mark.parametrize("how", ["alone", pytest.param("everything", marks=pytest.mark.gate), "interrupt"])
 def test_a_controller_dies_between_prepare_and_start(tmp_path: Path, how: str) -> None:
     cluster = Cluster(tmp_path, policy=death.POLICY)
     try:
@@ -42,6 +42,7 @@ def test_a_controller_died_before_any_runner_was_born(tmp_path: Path) -> None:
         cluster.destroy()
 
 
+@pytest.mark.gate
 def test_a_run_outlives_its_controller_and_is_collected_completely(cluster: Cluster) -> None:
     over = cluster.home / "over"
     controller = cluster.begin("launch", launcher="torchrun", nproc=2, script_args=f"--seconds 3000 --until {over}")

@@ -21,6 +21,8 @@ import yaml
 
 from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster
 
+pytestmark = pytest.mark.cores
+
 OLDEST = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text())["requires_ansible"].removeprefix(">=")
 # The newest that was tried. It needs a newer Python than the tests do.
 NEWEST, NEWEST_PYTHONS = "2.21.5", ("python3.14", "python3.13", "python3.12")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 from ansible_collections.muster.train.tests.support.jobs import wait_for
 
@@ -48,6 +50,7 @@ def plant_stop(cluster: Cluster) -> None:
     (cluster.run_dir("node0") / f"stop.{nonce}").write_text('{"grace": null}')
 
 
+@pytest.mark.gate
 def test_every_verb_answers_beside_damaged_documents(cluster: Cluster) -> None:
     launched = cluster.launch(script_args=["--seconds", "600"])
     assert launched.rc == 0, launched.out

@@ -29,6 +29,7 @@ def detect(cluster: Cluster, *extra: str, **parameters: Any) -> Played:
     return cluster.verb("detect", *extra, **{"page": str(cluster.home / "detect.html"), **parameters})
 
 
+@pytest.mark.gate
 def test_detect_prints_and_draws_the_nodes(cluster: Cluster) -> None:
     cluster.policy["launch_env"] = {"NCCL_DEBUG": "WARN"}
     cluster.write()

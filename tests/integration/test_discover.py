@@ -54,6 +54,7 @@ def host(server: sshd.Sshd, address: str = HOST) -> str:
 FILES = ["lab/group_vars/nodes.yml", "lab/hosts.yml", "lab/known_hosts.txt"]
 
 
+@pytest.mark.gate
 def test_discover_writes_an_inventory_that_works(desk: Desk, server: sshd.Sshd) -> None:
     predicted = desk.discover("--check", "--diff", nodes=host(server), accept_keys=True)
     assert predicted.rc == 0, predicted.out

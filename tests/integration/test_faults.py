@@ -69,6 +69,7 @@ def of_node(cluster: Cluster, node: str) -> list[Process]:
     return process_tree.processes_of(RUN_ID, str(cluster.run_dir(node)))
 
 
+@pytest.mark.gate
 def test_a_rank_that_raises_is_the_cause_and_its_failed_peer_is_not(cluster: Cluster) -> None:
     failed = cluster.launch(follow=True, script="collective.py", launcher="torchrun", script_args="--fail-rank 1")
     assert failed.rc != 0
@@ -154,6 +155,7 @@ def test_torchrun_killed(cluster: Cluster) -> None:
     stop(cluster)
 
 
+@pytest.mark.gate
 def test_runner_killed_and_node_rebooted(cluster: Cluster) -> None:
     assert cluster.launch(launcher="torchrun", script_args=LONG).rc == 0
     running(cluster)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
+
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 from ansible_collections.muster.train.tests.support.terminal import on_terminal
 
@@ -30,6 +32,7 @@ def assert_hints_before(out: str, progress: str) -> None:
         assert re.search(command, hints, re.MULTILINE)
 
 
+@pytest.mark.gate
 def test_one_line_is_drawn_in_place(cluster: Cluster) -> None:
     played = on_terminal(cluster, lambda screen: b"", *launching("--seconds", "4"))
     assert played.rc == 0, played.out
@@ -44,6 +47,7 @@ def test_one_line_is_drawn_in_place(cluster: Cluster) -> None:
     assert f"{RUN_ID}  succeeded · " in played.out
 
 
+@pytest.mark.gate
 def test_ctrl_c_ends_the_following_and_not_the_run(cluster: Cluster) -> None:
     pressed: list[str] = []
 

@@ -14,6 +14,8 @@ import pytest
 from ansible_collections.muster.train.tests.support.real_hosts import MIXED, ROOT, environment
 from ansible_collections.muster.train.tests.support.recaps import steps, surprises
 
+pytestmark = pytest.mark.hosts
+
 # `default` makes and removes the hosts when molecule is run without pytest.
 SCENARIOS = sorted({path.parent.name for path in ROOT.glob("molecule/hosts/*/molecule.yml")} - {"default"})
 

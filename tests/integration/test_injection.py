@@ -58,6 +58,7 @@ def unprintable(text: str) -> list[str]:
     return [line for line in text.split("\n") if not line.isprintable()]
 
 
+@pytest.mark.gate
 def test_hostile_values_arrive_and_return_and_none_is_executed(cluster: Cluster, texts: dict[str, str]) -> None:
     arguments = [text for text in texts.values() if taken(text)]
     variables = {f"HOSTILE_{number}": text for number, text in enumerate(arguments)}

@@ -61,6 +61,7 @@ def assert_succeeded(played: Played) -> tuple[float, float]:
     return float(match[1]), float(match[2])
 
 
+@pytest.mark.gate
 def test_the_example_learns_on_two_nodes_and_resumes(cluster: Cluster) -> None:
     first, last = assert_succeeded(launch(cluster, STEPS, "-e", "channels=42", label="first"))
     assert last < first - 0.5

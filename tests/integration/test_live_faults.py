@@ -56,6 +56,8 @@ LATE = f"""
 mkdir -p /opt/late
 cat >/opt/late/sitecustomize.py <<'---'
 import time
+
+pytestmark = pytest.mark.hosts
 right, right_ns = time.time, time.time_ns
 time.time = lambda: right() - {LATE_S}
 time.time_ns = lambda: right_ns() - {LATE_S} * 10**9

@@ -25,6 +25,8 @@ from ansible_collections.muster.train.tests.support.cluster import WORKLOADS
 from ansible_collections.muster.train.tests.support.jobs import wait_for
 from ansible_collections.muster.train.tests.support.real_hosts import ROOT, as_root, environment
 
+pytestmark = pytest.mark.hosts
+
 HOSTS = ("n1", "n2", "n3")
 HOME = "/home/ann/gang"
 RUN_ID = "multinode_autoch_autoth_20261120_143052_gang"

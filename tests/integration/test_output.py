@@ -79,6 +79,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, A
         cluster.destroy()
 
 
+@pytest.mark.gate
 def test_a_launch_prints_samples_and_its_verdict(ended: tuple[Cluster, Answer, Answer]) -> None:
     _cluster, launched, _failed = ended
     *samples, document = launched.lines
@@ -105,6 +106,7 @@ def test_a_launch_that_fails(ended: tuple[Cluster, Answer, Answer]) -> None:
     assert error["message"] == f"{FAILED} failed: node1: rank 1 exited with code 7"
 
 
+@pytest.mark.gate
 def test_the_verbs_on_a_run_that_has_ended(ended: tuple[Cluster, Answer, Answer]) -> None:
     cluster, _succeeded, _failed = ended
     for verb in ("status", "stop", "collect", "follow"):

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster, Played
 
 
@@ -40,6 +42,7 @@ def test_an_unknown_placeholder_is_refused_before_anything_starts(cluster: Clust
     assert not (cluster.home / "work").exists()
 
 
+@pytest.mark.gate
 def test_what_is_excluded_or_too_large_stays_on_the_node_and_the_report_says_so(cluster: Cluster) -> None:
     cluster.policy["launch_collect_limit_mib"] = 2
     cluster.write()

@@ -52,6 +52,7 @@ def preflight(cluster: Cluster, *extra: str) -> Played:
     return cluster.verb("preflight", *extra, preflight_json=str(cluster.home / "preflight.json"))
 
 
+@pytest.mark.gate
 def test_exit_codes_and_a_launch_that_depends_on_them(checkouts: Cluster) -> None:
     well = preflight(checkouts)
     assert well.rc == 0, well.out

@@ -55,6 +55,7 @@ def printed(played: Played, verb: str) -> str:
     return match[1].rstrip()
 
 
+@pytest.mark.gate
 def test_policy_login_and_vault_are_carried_to_every_verb(cluster: Cluster) -> None:
     shell = Shell(cluster)
     del cluster.policy["launch_workdir"]

@@ -51,6 +51,7 @@ def end(process: subprocess.Popen[str]) -> str:
     return out
 
 
+@pytest.mark.gate
 def test_launches_that_wait_take_turns_in_their_order(held: Cluster) -> None:
     first = held.begin("launch", run_id=FIRST, wait="10m", follow=False, script_args=SLEEP)
     wait_for(lambda: waiting(held) == [1, 1], "the first launch waits on all nodes")

@@ -72,7 +72,7 @@ def test_one_of_two_launches_wins_every_time(tmp_path: Path) -> None:
         list(pool.map(race, [tmp_path / f"round{number}" for number in range(ROUNDS)]))
 
 
-@pytest.mark.parametrize("slots", [("one", "one"), ("one", "two")])
+@pytest.mark.parametrize("slots", [("one", "one"), pytest.param(("one", "two"), marks=pytest.mark.gate)])
 def test_two_launches_at_once_from_one_directory(cluster: Cluster, slots: tuple[str, str]) -> None:
     """No run ID is given: of one slot one launch wins, of two slots both do, each with an experiment of its own."""
     cluster.policy["launch_secrets"] = meeting_point(cluster.home / "meeting")

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.tests.integration.test_whole_way import HOSTS, Way, changes
 from ansible_collections.muster.train.tests.support.real_hosts import ROOT, as_root, in_root
+from ansible_collections.muster.train.tests.support.way import HOSTS, Way, changes
 
 PYTHONS = {"n2": "3.9", "n3": "3.13"}
 SCRIPT = "import os, sys\nprint('runs on', sys.version.split()[0])\n"
@@ -51,6 +51,8 @@ LOGIN_LIMITS = "{0} soft nofile 4096\n{0} hard nofile 8192\n{0} - nproc 12345\n{
 LIMITS_FILE = "/etc/security/limits.d/units.conf"
 LIMITED = f"""
 import json, resource
+
+pytestmark = pytest.mark.hosts
 limits = {{name: resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in {list(LIMITS)}}}
 print("limits:", json.dumps(limits))
 """

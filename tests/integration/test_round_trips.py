@@ -11,6 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import pytest
 from ansible_runner.interface import run
 
 from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster
@@ -78,6 +79,7 @@ def by_node(events: list[tuple[str, str, str]]) -> dict[str, list[str]]:
     return names
 
 
+@pytest.mark.gate
 def test_two_modules_per_node_until_the_ranks_run(cluster: Cluster, tmp_path: Path) -> None:
     cluster.names = ["a", "b", "c"]
     counted(cluster)
@@ -117,6 +119,7 @@ def test_preflight_contacts_every_node_once(cluster: Cluster, tmp_path: Path) ->
     assert {node: starts(cluster, node) for node in cluster.names} == dict.fromkeys(cluster.names, 1)
 
 
+@pytest.mark.gate
 def test_status_and_stop_ask_the_head_alone(cluster: Cluster, tmp_path: Path) -> None:
     cluster.names = ["a", "b", "c"]
     counted(cluster)

@@ -25,6 +25,8 @@ from ansible_collections.muster.train.tests.support.planted import HOME, HOSTS, 
 
 SCRIPT = """
 import hashlib, os, time
+
+pytestmark = pytest.mark.hosts
 print("knows", hashlib.sha256(os.environ["HF_TOKEN"].encode()).hexdigest(), flush=True)
 for _moment in range(3000):
     if os.path.exists("over"):

@@ -56,6 +56,7 @@ def typed(cluster: Cluster, line: str) -> Played:
     return command_on_terminal(["/bin/sh", "-c", line], environment, press)
 
 
+@pytest.mark.gate
 def test_the_command_enters_the_node_of_the_rank(behind_ssh: Cluster) -> None:
     launched = behind_ssh.launch(script_args=["--seconds", "600"])
     assert launched.rc == 0, launched.out

@@ -9,6 +9,8 @@ import json
 import re
 import signal
 
+import pytest
+
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.plugins.module_utils.runner.process import Process
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
@@ -19,6 +21,7 @@ def run_dir_of(process: Process) -> str:
     return process_tree.environment(process.pid).get("MUSTER_RUN_DIR", "")
 
 
+@pytest.mark.gate
 def test_the_run_ends_although_the_head_is_away_and_a_node_dies(cluster: Cluster) -> None:
     """Node 0, the head, is away and the spare node2 no good: node3 is the head; node1 dies, and node4 has its rank."""
     cluster.spares = ["node2", "node3", "node4"]

@@ -81,6 +81,7 @@ class Watcher(threading.Thread):
         return [json.loads(path.read_text()) for path in sorted(self.kept.iterdir())]
 
 
+@pytest.mark.gate
 def test_a_launch_does_not_reveal_its_secrets(cluster: Cluster, server: sshd.Sshd) -> None:
     watcher = Watcher(cluster)
     watcher.start()

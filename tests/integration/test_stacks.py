@@ -10,6 +10,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from ansible_collections.muster.train.tests.support import documents
 from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster
 from ansible_collections.muster.train.tests.support.jobs import wait_for
@@ -30,6 +32,7 @@ def files_of(cluster: Cluster) -> dict[str, str]:
     return {path.name: path.read_text() for path in folder.iterdir()}
 
 
+@pytest.mark.gate
 def test_the_rank_that_hangs_is_alone(cluster: Cluster, tmp_path: Path) -> None:
     hang(cluster, 2, 4, launcher="torchrun", nproc=2)
     before = cluster.identities()

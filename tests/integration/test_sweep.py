@@ -61,6 +61,7 @@ def sweep(cluster: Cluster, *extra: str, **more: Any) -> Played:
     return cluster.verb("sweep", *extra, **{**parameters(cluster, FAIL="2,1", HANG="2,2"), "time_limit": 4, **more})
 
 
+@pytest.mark.gate
 def test_a_sweep_goes_on_after_failures_and_the_same_command_runs_only_those(cluster: Cluster) -> None:
     played = sweep(cluster)
     assert played.rc == 2, played.out

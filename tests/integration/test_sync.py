@@ -14,6 +14,7 @@ from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Clust
 pytestmark = pytest.mark.skipif(shutil.which("rsync") is None, reason="rsync is not installed")
 
 
+@pytest.mark.gate
 def test_a_launch_brings_what_was_edited(cluster: Cluster) -> None:
     source = cluster.home / "source"
     (source / "package").mkdir(parents=True)

@@ -48,6 +48,7 @@ def log_lines(played: Played) -> list[str]:
     return [line for line in played.out.splitlines() if re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} ", line)]
 
 
+@pytest.mark.gate
 def test_status(runs: tuple[Cluster, str]) -> None:
     cluster, new = runs
     newest = cluster.verb("status")
@@ -64,6 +65,7 @@ def test_status(runs: tuple[Cluster, str]) -> None:
     assert {**newest.changed, **old.changed} == {"localhost": 0, "node0": 0}
 
 
+@pytest.mark.gate
 def test_a_run_that_no_node_knows(runs: tuple[Cluster, str]) -> None:
     cluster, new = runs
     alive = cluster.identities()
@@ -95,6 +97,7 @@ def test_without_any_run(cluster: Cluster) -> None:
     assert not cluster.experiments.exists()
 
 
+@pytest.mark.gate
 def test_logs_are_merged_by_time_with_node_and_rank_in_front(runs: tuple[Cluster, str]) -> None:
     cluster, _new = runs
     lines = log_lines(cluster.verb("logs", run_id=OLD))
@@ -135,6 +138,7 @@ def test_logs_of_an_active_run(runs: tuple[Cluster, str]) -> None:
     assert texts == {"rank 0 of 2 begins", "rank 1 of 2 begins"}
 
 
+@pytest.mark.gate
 def test_list(runs: tuple[Cluster, str], monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, new = runs
     played = cluster.verb("list")
@@ -161,6 +165,7 @@ def test_list(runs: tuple[Cluster, str], monkeypatch: pytest.MonkeyPatch) -> Non
     assert [line.split()[0] for line in one.out.splitlines() if line.startswith("multinode_")] == [OLD]
 
 
+@pytest.mark.gate
 def test_collect_copies_everything_once(runs: tuple[Cluster, str]) -> None:
     cluster, _new = runs
     home = cluster.experiments / OLD
@@ -195,6 +200,7 @@ def test_collect_of_an_active_run(runs: tuple[Cluster, str]) -> None:
     assert cluster.record(new)["verdict"] == "running"
 
 
+@pytest.mark.gate
 def test_stop_twice_and_collect_twice(cluster: Cluster) -> None:
     launched = cluster.launch(script_args=["--seconds", "600"])
     assert launched.rc == 0, launched.out

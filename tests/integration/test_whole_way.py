@@ -7,98 +7,17 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from ansible_collections.muster.train.tests.support.jobs import wait_for
-from ansible_collections.muster.train.tests.support.real_hosts import ROOT, environment
+from ansible_collections.muster.train.tests.support.way import HOSTS, Way, changes
 
-HOSTS = ("n1", "n2", "n3")
+pytestmark = pytest.mark.hosts
+
 RANKS = 6
 STEPS = 12
-
-
-class Way:
-    """What a person types, one playbook after another, with one runtime and directories of its own."""
-
-    def __init__(self, inventory: Path, runtime: str, home: Path) -> None:
-        self.inventory = inventory
-        self.experiments = home / "experiments"
-        self.policy = {
-            "launch_runtime": runtime,
-            "launch_workdir": f"~/way/{runtime}",
-            "launch_code_dir": f"~/way/{runtime}/code",
-            "launch_stop_grace": 10,
-            "launch_experiments_dir": str(self.experiments),
-        }
-
-    def play(self, verb: str, *options: str, **asked: Any) -> str:
-        """Play a verb, which must succeed; return what it printed."""
-        code, printed = self.try_to(verb, *options, **asked)
-        assert code == 0, f"{verb}:\n{printed}"
-        return printed
-
-    def train(self, **asked: Any) -> str:
-        """Launch to the end; once more where PyTorch aborts a rank that has trained, while it leaves: a failure too."""
-        for _attempt in range(2):
-            code, printed = self.try_to("launch", **asked)
-            if code == 0:
-                return printed
-            assert "SIGABRT" in printed, printed
-        raise AssertionError(printed)
-
-    def try_to(self, verb: str, *options: str, **asked: Any) -> tuple[int, str]:
-        """Play a verb; return its exit code and what it printed."""
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "ansible", "playbook", "-i", str(self.inventory), f"muster.train.{verb}"),
-                *("-e", json.dumps({**self.policy, **asked})),
-                *options,
-            ],
-            cwd=ROOT,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        return done.returncode, done.stdout
-
-    def ask(self, host: str, *argv: str) -> str:
-        """Ask a host itself, not the modules under test."""
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "ansible", "adhoc", "-i", str(self.inventory), host, "--one-line"),
-                *("-m", "ansible.builtin.command", "-a", json.dumps({"argv": list(argv)})),
-            ],
-            cwd=ROOT,
-            env={**environment(), "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.oneline"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout.rpartition("(stdout) ")[2].strip()
-
-    def record(self) -> tuple[Path, dict[str, Any]]:
-        """Return the newest experiment and what the controller wrote of it."""
-        latest = (self.experiments / "latest").resolve()
-        return latest, yaml.safe_load((latest / "run.yml").read_text())
-
-
-def changes(output: str) -> list[int]:
-    """Return how many tasks changed something on each of the hosts."""
-    return [
-        int(number)
-        for host, number in re.findall(r"^(\S+) +: ok=\d+ +changed=(\d+)", output, re.MULTILINE)
-        if host in HOSTS
-    ]
 
 
 @pytest.fixture(params=["docker", "host"])

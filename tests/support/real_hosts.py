@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The tests' own cluster of real hosts: containers with systemd, sshd and a Docker Engine each (tests/cluster).
 
-Two kinds: `ALIKE` has three hosts of Debian 12 with PyTorch and Compose, `MIXED` one each of Debian 12, 11 and 13 with
-the Pythons 3.11, 3.9 and 3.13. Each worker of pytest that needs a cluster has its own.
+Three kinds: `ALIKE` has three hosts of Debian 12 with PyTorch and Compose, `SINGLE` one, `MIXED` one each of Debian 12,
+11 and 13 with the Pythons 3.11, 3.9 and 3.13. Each worker of pytest that needs a cluster has its own.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = ROOT / "tests" / "cluster" / "vars" / "for_tests.yml"
 CACHE = ROOT / ".cache" / "cluster"
+# Building the images of three releases takes minutes.
+PLAY_S = 900.0
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 
 
@@ -58,6 +60,7 @@ class Hosts:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
+                timeout=PLAY_S,
                 check=False,
             )
         if done.returncode != 0:
@@ -107,4 +110,5 @@ def as_root(inventory: Path, host: str, script: str) -> str:
 
 
 ALIKE = Hosts("alike", {})
+SINGLE = Hosts("single", {"cluster_hosts": ["n1"]})
 MIXED = Hosts("test", {"cluster_releases": yaml.safe_load(SETTINGS.read_text())["cluster_releases"]})

@@ -34,7 +34,7 @@ MEASURE = """<script>addEventListener("load", () => {
   parent.document.documentElement.dataset.measured = measured.join("|");
 });</script></head>"""
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine")]
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine")
 
 
 def detect_page() -> str:
@@ -60,9 +60,10 @@ def sweep_page() -> str:
     ("make", "texts"),
     [
         (detect_page, ["A launch would be refused", "nodes that answered 4 of 4", "GPUs 32", "RDMA devices 38"]),
-        (
+        pytest.param(
             sweep_page,
             ["6 of 12 runs succeeded", "The best loss is 2.3", "2.55 2.3 timed out", "3.05 failed"],
+            marks=pytest.mark.gate,
         ),
         (preflight_page, ["Not ready for a launch", "nodes that answered 2 of 2", "at least 60.0 s behind"]),
     ],

@@ -1,0 +1,41 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stages of the tests: tests/README.md, the Makefile, the nightly workflow and the gate's tests agree."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "tests" / "README.md").read_text()
+MOST = 40
+
+
+def stages() -> list[str]:
+    """Return the stages of the Makefile."""
+    [line] = re.findall(r"^STAGES := (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    return str(line).split()
+
+
+def test_every_stage_is_on_the_page_with_its_folders_and_runs_each_night() -> None:
+    rows = re.findall(r"^\| `make ([\w-]+)` \| .+ \| \d+ \| (.+) \|$", PAGE, re.MULTILINE)
+    assert [name for name, _folders in rows] == ["test", *stages()]
+    paths = [path for _name, folders in rows for path in re.findall(r"`([^`]+)`", folders)]
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "nightly.yml").read_text())
+    assert workflow["jobs"]["stage"]["strategy"]["matrix"]["stage"] == stages()
+
+
+def test_the_gate_has_the_whole_runs_that_the_page_lists_and_no_more_than_40() -> None:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "gate", "tests/integration"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    items = re.findall(r"^tests/(\S+\.py)::(\w+)", done.stdout, re.MULTILINE)
+    listed = re.findall(r"^\| .+ \| \[(\w+)\]\((integration/\w+\.py)\) \|$", PAGE, re.MULTILINE)
+    assert 0 < len(items) <= MOST
+    assert sorted(set(items)) == sorted((path, name) for name, path in listed)
