@@ -69,19 +69,26 @@ def of_node(cluster: Cluster, node: str) -> list[Process]:
     return process_tree.processes_of(RUN_ID, str(cluster.run_dir(node)))
 
 
+def assert_raised(cluster: Cluster, printed: str) -> None:
+    """Check the verdict on collective.py, whose rank 1 raises; PyTorch may abort it while it exits."""
+    record = cluster.record()
+    cause = record["cause"]
+    assert (record["verdict"], cause["node"], cause["rank"]) == ("failed", "node1", 1)
+    assert (cause["exception"], cause["message"]) == ("ValueError", "the loss is not a number")
+    assert (cause["exit_code"], cause["signal"]) in ((1, None), (None, "SIGABRT"))
+    assert f"failed: {record['why']}" in printed, printed
+
+
 @pytest.mark.gate
 def test_a_rank_that_raises_is_the_cause_and_its_failed_peer_is_not(cluster: Cluster) -> None:
     failed = cluster.launch(follow=True, script="collective.py", launcher="torchrun", script_args="--fail-rank 1")
     assert failed.rc != 0
-    why = "node1: rank 1 exited with code 1: ValueError: the loss is not a number"
-    assert f"failed: {why}" in failed.out, failed.out
-    record = cluster.record()
-    assert (record["verdict"], record["why"]) == ("failed", why)
-    assert record["exit_codes"]["node1"] == 1
+    assert_raised(cluster, failed.out)
+    assert cluster.record()["exit_codes"]["node1"] == 1
     # The collective takes it along, unless its own runner is faster.
     assert cluster.state("node0")["phase"] in ("failed", "stopped")
     first = cluster.state("node1")["first"]
-    assert (first["rank"], first["local_rank"], first["exit_code"], first["signal"]) == (1, 0, 1, None)
+    assert (first["rank"], first["local_rank"]) == (1, 0)
     assert first["traceback"][-1] == "ValueError: the loss is not a number"
     assert any("collective.py" in line for line in first["traceback"])
     # The error file that torch wrote came home.
@@ -92,9 +99,7 @@ def test_a_rank_that_raises_is_the_cause_and_its_failed_peer_is_not(cluster: Clu
 def test_a_rank_that_raised_is_the_cause_although_its_peer_exited_first(cluster: Cluster) -> None:
     arguments = "--fail-rank 1 --slowly"
     failed = cluster.launch(follow=True, script="collective.py", launcher="torchrun", script_args=arguments)
-    why = "node1: rank 1 exited with code 1: ValueError: the loss is not a number"
-    assert f"failed: {why}" in failed.out, failed.out
-    assert cluster.record()["why"] == why
+    assert_raised(cluster, failed.out)
     stop(cluster)
 
 
