@@ -8,15 +8,15 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
-import pytest
+from ansible_collections.muster.train.tests.support import sources
+from ansible_collections.muster.train.tests.support.sources import ROOT, check_all
 
-ROOT = Path(__file__).resolve().parents[2]
 PLUGINS = ROOT / "plugins"
-PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PAGE = sources.text("docs/architecture.md")
 COLLECTION = "ansible_collections.muster.train.plugins."
 SIDES = ("module_utils", "plugin_utils")
 # Modules are documentation for the most part.
@@ -33,10 +33,9 @@ OS_CALLS = re.compile(
 GUARD = "plugin_utils/_action/__init__.py"
 # The names by which Ansible finds plugins.
 REQUIRED_CLASSES = {"ActionModule", "CallbackModule", "FilterModule", "ModuleDocFragment"}
-SOURCES = sorted(path.relative_to(PLUGINS).as_posix() for path in PLUGINS.rglob("*.py"))
-FILES = sorted(
-    str(path.relative_to(ROOT)) for folder in ("plugins", "tests", "tools") for path in (ROOT / folder).rglob("*.py")
-)
+# From plugins/.
+SOURCES = [path.removeprefix("plugins/") for path in sources.files("plugins/**/*.py")]
+NODE_SOURCES = [path for path in SOURCES if path.startswith(("module_utils/_", "modules/"))]
 
 
 def read_rooms(page: str) -> dict[str, set[str]]:
@@ -72,10 +71,21 @@ def room_of(path: str) -> str | None:
     return "/".join(parts[:2]) if parts[0] in SIDES and len(parts) > 2 else None
 
 
+def nodes(path: str) -> tuple[ast.AST, ...]:
+    """The nodes of the syntax tree of a file below plugins/."""
+    return sources.nodes(f"plugins/{path}")
+
+
+def modules(syntax: Collection[ast.AST]) -> set[str]:
+    """The modules that nodes import by their full names."""
+    names = {alias.name for node in syntax if isinstance(node, ast.Import) for alias in node.names}
+    return names | {node.module or "" for node in syntax if isinstance(node, ast.ImportFrom) and not node.level}
+
+
 def imports(path: str) -> Iterator[str]:
     """The files of this collection that a file imports."""
     package = PurePosixPath(path).parent.parts
-    for node in ast.walk(ast.parse((PLUGINS / path).read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if not isinstance(node, ast.ImportFrom):
             continue
         module = node.module or ""
@@ -93,20 +103,24 @@ def test_every_room_is_on_the_page() -> None:
     assert folders == set(rooms())
 
 
-@pytest.mark.parametrize("side", SIDES)
-def test_a_side_has_few_rooms_and_no_loose_files(side: str) -> None:
-    entries = [path for path in (PLUGINS / side).iterdir() if path.name != "__pycache__"]
-    assert len(entries) <= 16
-    assert [path.name for path in entries if path.is_file()] == []
+def test_a_side_has_few_rooms_and_no_loose_files() -> None:
+    def breaches(side: str) -> Iterator[str]:
+        entries = [path for path in (PLUGINS / side).iterdir() if path.name != "__pycache__"]
+        if len(entries) > 16:
+            yield f"{len(entries)} rooms"
+        yield from [f"the loose file {path.name}" for path in entries if path.is_file()]
+
+    check_all(SIDES, breaches)
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if room_of(path)])
-def test_a_room_imports_only_what_the_page_allows(path: str) -> None:
-    room = room_of(path)
-    assert room is not None
-    allowed = rooms()[room]
-    imported = {other for name in imports(path) if (other := room_of(name)) and other != room}
-    assert imported <= allowed, f"{path} imports {sorted(imported - allowed)}"
+def test_a_room_imports_only_what_the_page_allows() -> None:
+    def breaches(path: str) -> Iterator[str]:
+        room = room_of(path)
+        assert room is not None
+        imported = {other for name in imports(path) if (other := room_of(name)) and other != room}
+        yield from [f"imports {other}" for other in sorted(imported - rooms()[room])]
+
+    check_all([path for path in SOURCES if room_of(path)], breaches)
 
 
 def test_the_page_allows_no_cycle_of_rooms() -> None:
@@ -128,74 +142,79 @@ def test_a_room_that_may_import_the_top_is_a_cycle() -> None:
     assert on_cycles(read_rooms(row.format("`module_utils/_facts/`"))) == both
 
 
-@pytest.mark.parametrize("path", FILES)
-def test_files_are_small(path: str) -> None:
-    lines = len((ROOT / path).read_text(encoding="utf-8").splitlines())
-    assert lines <= LONGEST or path.startswith(MODULES), f"{path} has {lines} lines"
+def test_files_are_small() -> None:
+    def breaches(path: str) -> Iterator[str]:
+        lines = len(sources.text(path).splitlines())
+        if lines > LONGEST and not path.startswith(MODULES):
+            yield f"{lines} lines"
+
+    check_all(sources.files("plugins/**/*.py", "tests/**/*.py", "tools/**/*.py"), breaches)
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path.endswith("/__init__.py") and path != GUARD])
-def test_packages_hold_a_docstring_only(path: str) -> None:
-    body = ast.parse((PLUGINS / path).read_text(encoding="utf-8")).body
-    assert [type(node) for node in body] == [ast.Expr]
+def test_packages_hold_a_docstring_only() -> None:
+    def breaches(path: str) -> Iterator[str]:
+        kinds = [type(node).__name__ for node in sources.tree(f"plugins/{path}").body]
+        if kinds != ["Expr"]:
+            yield f"holds {kinds}"
+
+    check_all([path for path in SOURCES if path.endswith("/__init__.py") and path != GUARD], breaches)
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path.startswith(("module_utils/_", "modules/"))])
-def test_only_the_seam_touches_the_machine(path: str) -> None:
-    if room_of(path) == "module_utils/_host":
-        pytest.skip("this is the seam")
-    tree = ast.parse((PLUGINS / path).read_text(encoding="utf-8"))
-    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
-    calls = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    assert names & SYSTEM == set()
-    assert "open" not in calls
+def test_only_the_seam_touches_the_machine() -> None:
+    def breaches(path: str) -> Iterator[str]:
+        yield from [f"imports {name}" for name in sorted(modules(nodes(path)) & SYSTEM)]
+        called = [node.func for node in nodes(path) if isinstance(node, ast.Call)]
+        names = [name for name in called if isinstance(name, ast.Name)]
+        yield from [f"calls open in line {name.lineno}" for name in names if name.id == "open"]
+
+    check_all([path for path in NODE_SOURCES if room_of(path) != "module_utils/_host"], breaches)
 
 
 def test_the_page_names_the_files_that_touch_the_disk_beside_the_seam() -> None:
-    nodes = [path for path in SOURCES if path.startswith(("module_utils/_", "modules/"))]
     touching = set()
-    for path in nodes:
-        attributes = {
-            ast.unparse(node)
-            for node in ast.walk(ast.parse((PLUGINS / path).read_text(encoding="utf-8")))
-            if isinstance(node, ast.Attribute)
-        }
+    for path in NODE_SOURCES:
+        attributes = {ast.unparse(node) for node in nodes(path) if isinstance(node, ast.Attribute)}
         if room_of(path) != "module_utils/_host" and any(map(OS_CALLS.fullmatch, attributes)):
             touching.add(path)
     [row] = re.findall(r"^\| On a node, files and processes .*$", PAGE, flags=re.MULTILINE)
     assert set(re.findall(r"`(module_utils/\w+/\w+\.py|modules/\w+\.py)`", row)) == touching
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path.startswith("module_utils/")])
-def test_nodes_need_the_standard_library_only(path: str) -> None:
-    tree = ast.parse((PLUGINS / path).read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body = []  # never executed
-    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
-    assert {name.split(".")[0] for name in names} - sys.stdlib_module_names == set()
+def test_nodes_need_the_standard_library_only() -> None:
+    def breaches(path: str) -> Iterator[str]:
+        never_executed = {
+            node
+            for condition in nodes(path)
+            if isinstance(condition, ast.If) and ast.unparse(condition.test) == "TYPE_CHECKING"
+            for statement in condition.body
+            for node in ast.walk(statement)
+        }
+        names = {name.split(".")[0] for name in modules([node for node in nodes(path) if node not in never_executed])}
+        yield from [f"imports {name}" for name in sorted(names - sys.stdlib_module_names)]
+
+    check_all([path for path in SOURCES if path.startswith("module_utils/")], breaches)
 
 
-@pytest.mark.parametrize("path", SOURCES)
-def test_records_are_made_by_the_cheap_decorator(path: str) -> None:
-    text = (PLUGINS / path).read_text(encoding="utf-8")
-    assert re.findall(r"^\s*@.*dataclass\(.*frozen=.*", text, re.MULTILINE) == []
+def test_records_are_made_by_the_cheap_decorator() -> None:
+    def breaches(path: str) -> list[str]:
+        return re.findall(r"^\s*(@.*dataclass\(.*frozen=.*)", sources.text(f"plugins/{path}"), re.MULTILINE)
+
+    check_all(SOURCES, breaches)
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path.startswith(SIDES)])
-def test_imports_inside_a_side_are_relative(path: str) -> None:
-    side = path.split("/")[0]
-    tree = ast.parse((PLUGINS / path).read_text(encoding="utf-8"))
-    modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    assert [name for name in modules if name.startswith(f"{COLLECTION}{side}")] == []
+def test_imports_inside_a_side_are_relative() -> None:
+    def breaches(path: str) -> list[str]:
+        side = path.split("/")[0]
+        imported = [node.module or "" for node in nodes(path) if isinstance(node, ast.ImportFrom)]
+        return [f"imports {name}" for name in imported if name.startswith(f"{COLLECTION}{side}")]
+
+    check_all([path for path in SOURCES if path.startswith(SIDES)], breaches)
 
 
 def test_a_class_name_means_one_thing() -> None:
     files: dict[str, list[str]] = {}
     for path in SOURCES:
-        for node in ast.walk(ast.parse((PLUGINS / path).read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 files.setdefault(node.name, []).append(path)
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -210,4 +229,4 @@ def test_every_rule_names_a_test_that_exists() -> None:
     links = re.findall(r"\[(test_\w+)\]\(\.\./([\w/]+\.py)\)", PAGE)
     assert len(links) >= 8
     for name, path in links:
-        assert f"def {name}(" in (ROOT / path).read_text(encoding="utf-8"), name
+        assert f"def {name}(" in sources.text(path), name
