@@ -9,13 +9,10 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
-import pytest
-import yaml
-
-ROOT = Path(__file__).resolve().parents[2]
+from ansible_collections.muster.train.tests.support import sources
+from ansible_collections.muster.train.tests.support.sources import check_all
 
 # Pronouns and participles that stand for data.
 REFUSED_NAMES = {"each", "found", "told", "said", "seen", "own", "there", "whoever"}
@@ -44,45 +41,41 @@ REFUSED_TEXT = {
 }
 
 # What Ansible and Jinja bind: the tasks and templates of the roles, of the verbs and of what tests the roles.
-ANSIBLE = sorted(
-    path
-    for folder in ("roles", "playbooks", "molecule", "tests/cluster")
-    for pattern in ("*.yml", "*.j2")
-    for path in (ROOT / folder).rglob(pattern)
-)
-PYTHON = sorted(path for room in ("plugins", "tests", "tools") for path in (ROOT / room).rglob("*.py"))
-TEXTS = sorted(
-    path
-    for pattern in (
-        "*.md",
-        "Makefile",
-        "ansible.cfg",
-        "galaxy.yml",
-        "docs/**/*.md",
-        "roles/**/*.md",
-        "roles/**/*.yml",
-        "roles/**/*.j2",
-        "playbooks/*.yml",
-        "inventories/**/*.yml",
-        "examples/**/*.md",
-        "examples/**/*.yaml",
-        "examples/**/*.yml",
-        "changelogs/fragments/*.yml",
-        "molecule/**/*.yml",
-        "tests/**/README.md",
-        "tests/cluster/**/*.yml",
-        "tests/mutations/*.yml",
-        ".github/**/*.md",
-        ".github/**/*.yml",
+ANSIBLE = sources.files(
+    *(
+        f"{folder}/**/{pattern}"
+        for folder in ("roles", "playbooks", "molecule", "tests/cluster")
+        for pattern in ("*.yml", "*.j2")
     )
-    for path in ROOT.glob(pattern)
-    if path.is_file()
+)
+PYTHON = sources.files("plugins/**/*.py", "tests/**/*.py", "tools/**/*.py")
+TEXTS = sources.files(
+    "*.md",
+    "Makefile",
+    "ansible.cfg",
+    "galaxy.yml",
+    "docs/**/*.md",
+    "roles/**/*.md",
+    "roles/**/*.yml",
+    "roles/**/*.j2",
+    "playbooks/*.yml",
+    "inventories/**/*.yml",
+    "examples/**/*.md",
+    "examples/**/*.yaml",
+    "examples/**/*.yml",
+    "changelogs/fragments/*.yml",
+    "molecule/**/*.yml",
+    "tests/**/README.md",
+    "tests/cluster/**/*.yml",
+    "tests/mutations/*.yml",
+    ".github/**/*.md",
+    ".github/**/*.yml",
 )
 
 
-def bound_names(tree: ast.AST) -> Iterator[str]:
+def bound_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Every name that the code binds: variables, arguments, functions, classes, attributes, aliases."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
         elif isinstance(node, ast.arg):
@@ -116,21 +109,20 @@ def jinja_names(text: str) -> list[str]:
     return re.findall(r"[A-Za-z_]\w*", " ".join(map(" ".join, bound)))
 
 
-def names_of_file(path: Path) -> Iterator[str]:
+def names_of_file(path: str) -> Iterator[str]:
     """The names that a file of Ansible binds, without the prefix of the role: `found` of `launch__found`."""
-    text = path.read_text(encoding="utf-8")
-    names = jinja_names(text)
-    if path.suffix == ".yml":
-        document = yaml.safe_load(text)
+    names = jinja_names(sources.text(path))
+    if path.endswith(".yml"):
+        document = sources.document(path)
         names += ansible_names(document)
-        if path.parent.name in ("vars", "defaults"):
+        if path.split("/")[-2] in ("vars", "defaults"):
             names += map(str, document or {})
     return (name.rpartition("__")[2] for name in names)
 
 
-def texts(source: str, strings: bool = True) -> Iterator[str]:
+def texts(source: str, nodes: Iterable[ast.AST], strings: bool = True) -> Iterator[str]:
     """Every text of the code: docstrings and comments, and the other strings too unless they quote what is refused."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         if strings and isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
         elif not strings and isinstance(node, (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -152,38 +144,27 @@ def phrases(text: str) -> list[str]:
 
 
 def test_names_are_nouns_and_verbs() -> None:
-    refused = {
-        str(path.relative_to(ROOT)): names
-        for path in PYTHON
-        if (names := REFUSED_NAMES.intersection(bound_names(ast.parse(path.read_text(encoding="utf-8")))))
-    }
-    assert refused == {}
+    check_all(PYTHON, lambda path: sorted(REFUSED_NAMES.intersection(bound_names(sources.nodes(path)))))
 
 
 def test_names_of_roles_and_templates_are_nouns_and_verbs() -> None:
-    refused = {
-        str(path.relative_to(ROOT)): names
-        for path in ANSIBLE
-        if (names := REFUSED_NAMES.intersection(names_of_file(path)))
-    }
-    assert refused == {}
+    check_all(ANSIBLE, lambda path: sorted(REFUSED_NAMES.intersection(names_of_file(path))))
 
 
 def test_texts_of_the_code_are_plain_english() -> None:
     """The strings of tests are left out: they quote what they refuse."""
-    refused = {
-        str(path.relative_to(ROOT)): hits
-        for path in PYTHON
-        if (hits := phrases("\n".join(texts(path.read_text("utf-8"), not path.is_relative_to(ROOT / "tests")))))
-    }
-    assert refused == {}
+
+    def breaches(path: str) -> list[str]:
+        strings = not path.startswith("tests/")
+        return phrases("\n".join(texts(sources.text(path), sources.nodes(path), strings)))
+
+    check_all(PYTHON, breaches)
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_pages_and_roles_are_plain_english(path: Path) -> None:
-    if path == ROOT / "docs" / "faults.md":
-        pytest.skip("written by the fault suite")
-    assert phrases(text_without_code(path.read_text(encoding="utf-8"))) == []
+def test_pages_and_roles_are_plain_english() -> None:
+    written_by_the_fault_suite = "docs/faults.md"
+    pages = [path for path in TEXTS if path != written_by_the_fault_suite]
+    check_all(pages, lambda path: phrases(text_without_code(sources.text(path))))
 
 
 def test_the_patterns_match_what_they_are_for() -> None:
@@ -202,17 +183,18 @@ def test_the_patterns_match_what_they_are_for() -> None:
         assert phrases(text), text
     assert not phrases("As the user nobody for every node, after setfacl -m u:nobody:rwx.")
     code = '"""As told of."""\nx = "nobody"  # for ever'
-    assert [phrases(text) for text in texts(code, strings=False)] == [["told of"], ["for ever"]]
-    assert ["nobody"] in [phrases(text) for text in texts(code)]
+    nodes = list(ast.walk(ast.parse(code)))
+    assert [phrases(text) for text in texts(code, nodes, strings=False)] == [["told of"], ["for ever"]]
+    assert ["nobody"] in [phrases(text) for text in texts(code, nodes)]
     assert not phrases("There is no run. It is no longer active, and the license is recognized.")
-    assert list(bound_names(ast.parse("for each in x:\n    found = said.seen"))) == ["each", "found"]
+    assert list(bound_names(ast.walk(ast.parse("for each in x:\n    found = said.seen")))) == ["each", "found"]
     tasks = [{"block": [{"register": "told", "vars": {"own": 1}}], "loop_control": {"loop_var": "each"}}]
     assert list(ansible_names(tasks)) == ["told", "own", "each"]
     template = "{% for each, there in x %}{%- set seen = 1 %}{% macro line(said) %}{{ found }}"
     assert jinja_names(template) == ["each", "there", "seen", "line", "said"]
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "changelogs" / "fragments").glob("*.yml")), ids=lambda path: path.name)
-def test_a_changelog_has_no_markup_of_modules(path: Path) -> None:
+def test_a_changelog_has_no_markup_of_modules() -> None:
     """The changelog is reStructuredText, which shows C(...) as it is."""
-    assert re.findall(r"\b[CEMOVPIBLUR]\([^)]*\)", path.read_text(encoding="utf-8")) == []
+    markup = re.compile(r"\b[CEMOVPIBLUR]\([^)]*\)")
+    check_all(sources.files("changelogs/fragments/*.yml"), lambda path: markup.findall(sources.text(path)))
