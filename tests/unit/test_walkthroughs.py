@@ -29,7 +29,7 @@ PAGES = sorted((ROOT / "docs" / "walkthroughs").glob("add-*.md"))
 BLOCK = re.compile(r"^`([\w./-]+)`( \(new file\))?:\n\n```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMANDS = re.compile(r"^```\n((?:\w.*\n)+)```$", re.MULTILINE)
 # What the rules of the whole collection say of the new code.
-RULES = [f"tests/unit/test_{name}.py" for name in ("architecture", "collection", "docs", "language")]
+RULES = [f"tests/unit/test_{name}.py" for name in ("architecture", "collection", "docs", "language", "playbooks")]
 
 
 def blocks(page: Path) -> list[tuple[str, bool, str]]:

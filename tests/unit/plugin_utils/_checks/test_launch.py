@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.variables imp
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.muster.train.tests.support.plan_parts import node, nodes, policy, refusal, request
-from ansible_collections.muster.train.tests.unit.test_collection import ROOT
+from ansible_collections.muster.train.tests.support.sources import ROOT
 
 
 def checks(**settings: Any) -> CheckPolicy:

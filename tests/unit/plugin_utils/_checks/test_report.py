@@ -23,7 +23,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.report import
 from ansible_collections.muster.train.plugins.plugin_utils._checks.variables import read_checks
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
 from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Facts, alarms, report
-from ansible_collections.muster.train.tests.unit.test_collection import ROOT
+from ansible_collections.muster.train.tests.support.sources import ROOT
 
 
 def behind(facts: Facts) -> None:
