@@ -25,12 +25,20 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy impor
 from ansible_collections.muster.train.plugins.plugin_utils._findings import finding
 from ansible_collections.muster.train.plugins.plugin_utils._request import host_list
 from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Inventory, InventoryHost
-from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import Parameter
+from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import ARGUMENT_MAX, PATH_MAX, Parameter
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
-from ansible_collections.muster.train.tests.support.injection import TWO, Lines, ask, attempt, findings_against
+from ansible_collections.muster.train.tests.support.injection import (
+    TWO,
+    Lines,
+    ask,
+    attempt,
+    escaped,
+    findings_against,
+)
 from ansible_collections.muster.train.tests.support.plan_parts import POLICY, policy, read_policy
 
 pytestmark = pytest.mark.slow
+CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 PARAMETERS = [(verb, parameter) for verb, parameters in VERBS.items() for parameter in parameters]
 
 
@@ -86,19 +94,57 @@ def test_a_parameter(verb: str, parameter: Parameter, texts: dict[str, str]) -> 
                     # What it is given in vain, or cleared by an empty text, is missing beside it.
                     missing = ("cluster: expected the name", "nodes: expected the hosts in one way", "script: neither")
                     relevant = tuple(line for line in lines if not line.startswith(missing))
-                    assert relevant or text == "" or verb == "discover"
+                    assert relevant == lines or text == "" or verb == "discover"
+                    assert len(relevant) < 2 or isinstance(raw, (list, dict))
                     refuses(parameter.name, relevant or (f"{parameter.name}: ",))
                 elif values[parameter.name] != kept and text != "":
                     assert values[parameter.name] == means(parameter, raw)
 
 
+@pytest.mark.parametrize("name", [parameter.name for parameter in VERBS["launch"] if parameter.type == "path"])
+def test_a_path_keeps_what_can_be_one(name: str, texts: dict[str, str]) -> None:
+    for text in filter(None, texts.values()):
+        values, lines = ask("launch", {name: text})
+        if CONTROL.search(text) or text.startswith("-") or text.isspace() or len(text) > PATH_MAX:
+            [line] = lines
+            assert line.startswith(f"{name}: expected a path")
+        else:
+            assert values is not None, lines
+            assert values[name] == text
+
+
+def test_arguments_and_environment_keep_what_is_no_control_character(texts: dict[str, str]) -> None:
+    for text in map(escaped, texts.values()):
+        for name, raw in (("script_args", ["--x", text]), ("env", {"X": text})):
+            values, lines = ask("launch", {name: raw})
+            if CONTROL.search(text) or len(text) > ARGUMENT_MAX:
+                [line] = lines
+                refuses(name, (line,))
+            else:
+                assert values is not None, lines
+                assert values[name] == raw
+        # The name of a variable has no blank.
+        [line] = ask("launch", {"env": {text + " ": "1"}})[1]
+        refuses("env", (line,))
+
+
+@pytest.mark.parametrize("verb", [verb for verb, parameter in PARAMETERS if parameter.name == "run_id"])
+def test_no_text_is_a_run_id(verb: str, texts: dict[str, str]) -> None:
+    for text in texts.values():
+        [line] = ask(verb, {"run_id": text})[1]
+        refuses("run_id", (line,))
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_name_that_is_no_parameter(verb: str, texts: dict[str, str]) -> None:
+    expected = set(ask(verb, {})[1])
     for text in texts.values():
-        for raw in ({text: "1"}, {"_raw_params": text}):
-            _values, lines = ask(verb, raw)
-            assert all(line.isprintable() for line in lines)
-            assert any("unknown parameter" in line or "is not NAME=VALUE" in line for line in lines) or text == ""
+        [line] = set(ask(verb, {text: "1"})[1]) - expected
+        assert "unknown parameter" in line
+        assert line.isprintable()
+        _values, lines = ask(verb, {"_raw_params": text})
+        assert all(line.isprintable() for line in lines)
+        assert any("unknown parameter" in line or "is not NAME=VALUE" in line for line in lines) or text == ""
 
 
 # The inventory
