@@ -45,7 +45,7 @@ class Result:
 
     def __str__(self) -> str:
         counts = f"{self.passed} passed, {self.failed} failed, {len(self.flaky)} flaky, {self.minutes} min"
-        # Of pytest: 2 and more are no failures of tests.
+        # Of pytest, an exit code above 1 means that it did not run all tests.
         aborted = f", exit code {self.code}" if self.code and not self.failed else ""
         return f"stage {self.stage} at {self.commit}: {counts}{aborted}"
 
@@ -139,7 +139,7 @@ def show(stages: list[str]) -> None:
     results = [Result(**json.loads(line)) for line in lines]
     for stage in stages:
         mine = [result for result in results if result.stage == stage]
-        # All skipped is no pass.
+        # A stage whose tests were all skipped did not pass.
         passed = [result for result in mine if result.code == 0 and result.passed]
         print(f"{passed[-1].time}  {passed[-1]}" if passed else f"{'never passed here':20}  stage {stage}")
         if mine and mine[-1] not in passed:

@@ -57,12 +57,10 @@ def ask(cluster: Cluster, verb: str, *extra: str, callback: str = CALLBACKS[0], 
     ended = subprocess.run(
         command, env=environment, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
-    texts = ended.stdout.splitlines() if parameters["output"] == "jsonl" else [ended.stdout]
-    lines = [json.loads(text) for text in texts]
+    lines = list(map(json.loads, ended.stdout.splitlines() if parameters["output"] == "jsonl" else [ended.stdout]))
     assert [error for line in lines for error in documents.errors(line)] == []
     answer = Answer(ended.returncode, lines, ended.stderr)
-    assert answer.document["verb"] == verb
-    assert answer.document["failed"] is (ended.returncode != 0), ended.stderr
+    assert (answer.document["verb"], answer.document["failed"]) == (verb, ended.returncode != 0), ended.stderr
     assert answer.document["errors"] or not answer.document["failed"]
     return answer
 

@@ -32,7 +32,7 @@ README = ROOT / "README.md"
 VERB_PAGE = ROOT / "docs" / "verbs.md"
 PARAMETER_PAGE = ROOT / "docs" / "parameters.md"
 ROLES = sorted(path for path in (ROOT / "roles").iterdir() if path.is_dir())
-PAGES = [README, *(role / "README.md" for role in ROLES), *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [README, *(place / "README.md" for place in (*ROLES, ROOT / "tests")), *sorted((ROOT / "docs").rglob("*.md"))]
 PLAYBOOKS = sorted(path.stem for path in ROOT.glob("playbooks/[!_]*.yml"))
 # What a user makes by following the pages.
 MADE = ("inventories/mycluster", "experiments", "detect")
@@ -145,7 +145,7 @@ def test_playbooks_exist_and_take_what_they_are_given() -> None:
 
 
 def test_make_targets_exist() -> None:
-    targets = set(re.findall(r"^([a-z]+):", sources.text("Makefile"), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", sources.text("Makefile"), re.MULTILINE))
 
     def breaches(page: Path) -> list[str]:
         words = [word for command in commands(page, "make") for word in command[1:]]
