@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
+import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 
@@ -17,6 +19,7 @@ from ansible_collections.muster.train.plugins.action.run_start import ActionModu
 from ansible_collections.muster.train.plugins.plugin_utils._plan.start import RUNNER
 from ansible_collections.muster.train.tests.support.actions import Hosts, result_of
 
+TASKS = Path(__file__).resolve().parents[3] / "roles/launch/tasks/start.yml"
 # A text that looks like a template is data: the plan came from a result.
 JOBS = {name: {"node": name, "argv": ["{{ 7 * 7 }}"]} for name in ("node0", "node1", "spare")}
 PLAN = {"head": {"node": "node0"}, "nodes": ["node0", "node1"], "jobs": JOBS}
@@ -65,3 +68,14 @@ def test_a_node_without_a_job_is_skipped(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_spare_that_fails_to_start_does_not_fail(node: str, failed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     result, _calls = start(node, monkeypatch, {"failed": True, "msg": "no memory"})
     assert (bool(result["failed"]), result["msg"]) == (failed, "no memory")
+
+
+def test_the_secrets_reach_a_node_without_a_file_whatever_the_inventory_says() -> None:
+    [start_task] = [task for task in yaml.safe_load(TASKS.read_text())[0]["block"] if "muster.train.run_start" in task]
+    assert start_task["vars"] == {"ansible_pipelining": True, "ansible_ssh_pipelining": True}
+
+
+def test_a_launch_that_failed_to_start_stops_its_own_processes_only() -> None:
+    """Of two launches of one run ID, the one that lost the race must not stop the other."""
+    [stop_task] = [task for task in yaml.safe_load(TASKS.read_text())[0]["rescue"] if "muster.train.run_stop" in task]
+    assert stop_task["muster.train.run_stop"]["nonce"] == "{{ launch__checked_request.nonce }}"

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,12 @@ def refusal(**changes: Any) -> str:
     with pytest.raises(ValueError, match=r".") as refused:
         service(**changes)
     return str(refused.value)
+
+
+def test_the_role_hands_over_every_option() -> None:
+    """An option that it left out would have its default here, whatever the inventory says."""
+    variables = yaml.safe_load((ROOT / "roles/container/vars/main.yml").read_text())
+    assert set(variables["container__options"]) == {option.name for option in dataclasses.fields(Options)}
 
 
 def test_a_node_without_gpus() -> None:

@@ -46,7 +46,10 @@ def test_another_setting_makes_another_sweep(other: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     "same",
-    [{"shuffle": True}, {"objective": "-tokens_per_s"}, {"max_failures": 1}, {"pause": 5}, {"preflight": False}],
+    [
+        *({"shuffle": True}, {"objective": "-tokens_per_s"}, {"max_failures": 1}, {"pause": 5}, {"preflight": False}),
+        *({"confirm_points": True}, {"output": "json"}, {"wait": 60}, {"sync": True}),
+    ],
 )
 def test_how_it_is_run_does_not(same: dict[str, Any]) -> None:
     assert record.plan_sweep(request(**same)).key == record.plan_sweep(request()).key
@@ -85,6 +88,14 @@ def test_the_file_has_all_of_it() -> None:
     assert record.load(record.dump(sweep)) == sweep
     assert record.count_outcomes(sweep.points) == {"failed": 1, "pending": 3}
     assert len(record.unfinished(sweep.points)) == 4
+
+
+def test_a_repeat_that_ended_leaves_the_others_of_its_combination_to_run() -> None:
+    sweep = record.plan_sweep(request(repeat=2))
+    sweep = sweep.with_point(replace(sweep.points[2], outcome=record.SUCCEEDED))
+    assert [point.label for point in record.unfinished(sweep.points)] == [
+        *("point1.1", "point1.2", "point2.2", "point3.1", "point3.2", "point4.1", "point4.2")
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "a: 1", "points: 3", "{", "x: !!python/object:os.system {}", "[" * 5000])
