@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.callback.brief import CallbackModule
 
-OURS = "muster.train.run_plan"
+OURS, COMMAND = "muster.train.run_plan", "ansible.builtin.command"
 
 
 class Recorder(CallbackModule):
@@ -42,8 +42,11 @@ def failure(action: str, ignored: bool = False, run_once: bool = False, **result
     [
         ({"action": OURS}, "failed: n1: no space"),
         ({"action": OURS, "run_once": True}, "error: no space"),
-        ({"action": "ansible.builtin.command"}, "failed: n1: launch: Plan the run: no space"),
-        ({"action": "ansible.builtin.command", "ignored": True}, "failed (ignored): n1: launch: Plan the run: no space"),
+        ({"action": COMMAND}, "failed: n1: launch: Plan the run: no space"),
+        (
+            {"action": COMMAND, "ignored": True},
+            "failed (ignored): n1: launch: Plan the run: no space",
+        ),
     ],
 )
 def test_a_failure_is_printed(task: dict[str, Any], line: str) -> None:
