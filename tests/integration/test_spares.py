@@ -76,8 +76,6 @@ def test_the_run_ends_although_the_head_is_away_and_a_node_dies(cluster: Cluster
     assert (ended["attempt"], ended["verdict"], ended["node"]) == (1, "lost", "node1")
     assert " · 2 ranks on 2 nodes · attempt 2 · node3 for node0 and node4 for node1 · " in followed.out
     assert f"  attempt 1 ended at {ended['ended'][11:19]} UTC: node1: " in followed.out
-    places = {path.name for path in (cluster.experiments / RUN_ID / "nodes").iterdir()}
-    assert places == {"1", "3", "4"}, "each by its place in the inventory, whether or not node0 answers"
     brought = cluster.experiments / RUN_ID / "ranks" / "rank_01.log"
     assert brought.read_bytes() == (cluster.run_dir("node4") / "logs" / "rank_01.log").read_bytes(), "the later one"
     assert brought.read_bytes() != (cluster.run_dir("node1") / "logs" / "rank_01.log").read_bytes()

@@ -19,7 +19,8 @@ from ansible_collections.muster.train.plugins.action.run_start import ActionModu
 from ansible_collections.muster.train.plugins.plugin_utils._plan.start import RUNNER
 from ansible_collections.muster.train.tests.support.actions import Hosts, result_of
 
-TASKS = Path(__file__).resolve().parents[3] / "roles/launch/tasks/start.yml"
+ROOT = Path(__file__).resolve().parents[3]
+TASKS = ROOT / "roles/launch/tasks/start.yml"
 # A text that looks like a template is data: the plan came from a result.
 JOBS = {name: {"node": name, "argv": ["{{ 7 * 7 }}"]} for name in ("node0", "node1", "spare")}
 PLAN = {"head": {"node": "node0"}, "nodes": ["node0", "node1"], "jobs": JOBS}
@@ -79,3 +80,8 @@ def test_a_launch_that_failed_to_start_stops_its_own_processes_only() -> None:
     """Of two launches of one run ID, the one that lost the race must not stop the other."""
     [stop_task] = [task for task in yaml.safe_load(TASKS.read_text())[0]["rescue"] if "muster.train.run_stop" in task]
     assert stop_task["muster.train.run_stop"]["nonce"] == "{{ launch__checked_request.nonce }}"
+
+
+def test_a_node_that_fails_to_start_stops_the_launch_on_all() -> None:
+    [*_others, launch] = yaml.safe_load((ROOT / "playbooks/launch.yml").read_text())
+    assert launch["any_errors_fatal"] is True
