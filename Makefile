@@ -115,6 +115,9 @@ faults: dev ## stage: inject every fault into gangs of runners and measure
 mutations: engine dev ## stage: break each role on hosts in containers: its scenario must notice
 	$(STAGE) $@ pytest tests/integration/mutations.py --timeout=1200
 
+mutations-gate: dev ## stage: plant a defect in each room: the gate must find it
+	$(STAGE) $@ pytest tests/mutations/gate/suite.py --timeout=600
+
 workloads: dev .cache/workloads/.installed ## stage: launch programs of Lightning, Hugging Face, DeepSpeed and trackers
 	$(STAGE) $@ pytest tests/workloads/suite.py --timeout=600
 

@@ -16,8 +16,9 @@ from ansible_collections.muster.train.tests.support.jobs import make_job
 
 
 def test_the_key_and_the_secrets_are_not_in_the_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = make_job(tmp_path, ["true"])
     given = {
-        "job": make_job(tmp_path, ["true"]).to_dict(),
+        "job": job.to_dict(),
         "runner": "cGFja2Vk",
         "key": "a-key-of-the-gang",
         "secrets": json.dumps({"TOKEN": "hf_not_to_be_shown"}),
@@ -26,6 +27,6 @@ def test_the_key_and_the_secrets_are_not_in_the_result(tmp_path: Path, capsys: p
         run.main()
     printed = capsys.readouterr().out
     assert json.loads(printed)["changed"] is True
-    assert str(given["job"]["run_id"]) in printed, "the other options are there"
+    assert job.run_id in printed, "the other options are there"
     for hidden in ("a-key-of-the-gang", "hf_not_to_be_shown", "cGFja2Vk"):
         assert hidden not in printed

@@ -1,0 +1,82 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every defect of this folder, planted in a copy of the checkout, fails a test of the gate. `make mutations-gate`.
+
+A patch says in front what the defect is and which tests find it. A test that the gate leaves out does not count.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from ansible_collections.muster.train.tests.support.mutations import DEFECTS, Defect
+from ansible_collections.muster.train.tools.sanity import copy_checkout
+
+# What `make test` runs of the unit tests and of those of whole runs.
+GATE = "unit or gate"
+TIMEOUT_S = 600
+PASSED, FAILED = 0, 1  # pytest's exit codes; 2 to 5 mean that it could not run the tests, or had none to run
+REPORT = "report.xml"
+# How a test's own exception begins; any other one means that the defect does not even run.
+ASSERTIONS = ("assert", "AssertionError", "Failed: DID NOT RAISE")
+
+
+def failures(report: Path) -> dict[str, str]:
+    """Return the failed tests of a report in JUnit's format, by name without parameters, with their messages."""
+    cases = [(case, case.find("failure")) for case in ElementTree.parse(report).iter("testcase")]
+    return {
+        case.attrib["name"].partition("[")[0]: failure.attrib["message"]
+        for case, failure in cases
+        if failure is not None
+    }
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A directory with a short path, for the sockets of whole runs."""
+    with tempfile.TemporaryDirectory(prefix="muster-gate-") as place:
+        yield Path(place)
+
+
+def play(home: Path, tests: Iterable[str], patch: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run tests of the gate in a copy of the checkout, with a defect or without one."""
+    checkout = home / "checkout"
+    checkout.mkdir()
+    copy_checkout(checkout)
+    if patch is not None:
+        subprocess.run(["git", "apply", str(patch)], cwd=checkout, check=True)
+    options = ["-m", GATE, "-p", "no:cacheprovider", f"--basetemp={home / 'tests'}", f"--junit-xml={home / REPORT}"]
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *tests],
+        cwd=checkout,
+        env={name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+
+def test_the_tests_pass_without_a_defect(home: Path) -> None:
+    done = play(home, dict.fromkeys(test for defect in DEFECTS for test in defect.found_by))
+    assert done.returncode == PASSED, done.stdout
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: str(defect.name))
+def test_the_gate_finds_a_defect(defect: Defect, home: Path) -> None:
+    done = play(home, defect.found_by, defect.path)
+    assert done.returncode == FAILED, done.stdout
+    messages = failures(home / REPORT)
+    assert set(messages) == {test.rpartition("::")[2] for test in defect.found_by}, done.stdout
+    assert all(message.startswith(ASSERTIONS) for message in messages.values()), done.stdout
