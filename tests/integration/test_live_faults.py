@@ -23,6 +23,8 @@ import yaml
 
 from ansible_collections.muster.train.tests.support.real_hosts import ROOT, as_root, environment
 
+pytestmark = pytest.mark.hosts
+
 HOSTS = ("n1", "n2", "n3")
 # Another name for the first of them.
 ALIAS = "again"
@@ -56,8 +58,6 @@ LATE = f"""
 mkdir -p /opt/late
 cat >/opt/late/sitecustomize.py <<'---'
 import time
-
-pytestmark = pytest.mark.hosts
 right, right_ns = time.time, time.time_ns
 time.time = lambda: right() - {LATE_S}
 time.time_ns = lambda: right_ns() - {LATE_S} * 10**9

@@ -20,6 +20,8 @@ import pytest
 from ansible_collections.muster.train.tests.support.real_hosts import ROOT, as_root, in_root
 from ansible_collections.muster.train.tests.support.way import HOSTS, Way, changes
 
+pytestmark = pytest.mark.hosts
+
 PYTHONS = {"n2": "3.9", "n3": "3.13"}
 SCRIPT = "import os, sys\nprint('runs on', sys.version.split()[0])\n"
 # The last pytest that runs on Python 3.9, with what only older Pythons need.
@@ -51,8 +53,6 @@ LOGIN_LIMITS = "{0} soft nofile 4096\n{0} hard nofile 8192\n{0} - nproc 12345\n{
 LIMITS_FILE = "/etc/security/limits.d/units.conf"
 LIMITED = f"""
 import json, resource
-
-pytestmark = pytest.mark.hosts
 limits = {{name: resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in {list(LIMITS)}}}
 print("limits:", json.dumps(limits))
 """

@@ -23,10 +23,10 @@ from ansible_collections.muster.train.tests.support import death
 from ansible_collections.muster.train.tests.support.jobs import wait_for
 from ansible_collections.muster.train.tests.support.planted import HOME, HOSTS, RUN_DIR, RUN_ID, Site
 
+pytestmark = pytest.mark.hosts
+
 SCRIPT = """
 import hashlib, os, time
-
-pytestmark = pytest.mark.hosts
 print("knows", hashlib.sha256(os.environ["HF_TOKEN"].encode()).hexdigest(), flush=True)
 for _moment in range(3000):
     if os.path.exists("over"):

@@ -21,12 +21,12 @@ from ansible_collections.muster.train.tests.support.jobs import wait_for
 from ansible_collections.muster.train.tests.support.real_hosts import ROOT, as_root, environment
 from ansible_collections.muster.train.tests.support.way import HOSTS
 
+pytestmark = pytest.mark.hosts
+
 # What all hosts mount, and what is a person's home on each of them here.
 SHARED = "/mnt/shared/home"
 SCRIPT = """
 import os, socket, sys, time
-
-pytestmark = pytest.mark.hosts
 print("runs on", socket.gethostname(), "as", os.environ["RANK"], flush=True)
 while not os.path.exists(sys.argv[1]):
     time.sleep(0.1)
