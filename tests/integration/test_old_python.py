@@ -5,20 +5,18 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
-
 import pytest
 
 from ansible_collections.muster.train.tests.support.cluster import Cluster
+from ansible_collections.muster.train.tests.support.pythons import find_python
 
 
 def interpreter(version: str) -> str:
     """Return an interpreter of this version; skip where there is none."""
-    for path in sorted(Path.home().glob(f".pyenv/versions/{version}*/bin/python{version}")):
-        if subprocess.run([str(path), "-c", ""], check=False).returncode == 0:
-            return str(path)
-    pytest.skip(f"no Python {version} here: pyenv install {version}")
+    python = find_python(version)
+    if not python:
+        pytest.skip(f"no Python {version} here: pyenv install {version}")
+    return python
 
 
 @pytest.mark.parametrize(

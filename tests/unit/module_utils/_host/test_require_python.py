@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import importlib
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +17,7 @@ from ansible.errors import AnsibleError
 
 from ansible_collections.muster.train.plugins.plugin_utils import _action
 from ansible_collections.muster.train.plugins.plugin_utils._plan.bundle import runner_zipapp
+from ansible_collections.muster.train.tests.support.pythons import find_python
 
 ROOT = Path(__file__).resolve().parents[4]
 PACKAGE = "ansible_collections.muster.train.plugins.module_utils"
@@ -26,8 +26,7 @@ MODULES = sorted(path.name for path in ROOT.glob("plugins/modules/*.py") if "Ans
 
 @pytest.fixture
 def old_python() -> str:
-    pyenv = sorted(Path.home().glob(".pyenv/versions/3.8.*/bin/python"))
-    python = str(pyenv[0]) if pyenv else shutil.which("python3.8")
+    python = find_python("3.8")
     if not python:
         pytest.skip("there is no Python 3.8 here")
     return python

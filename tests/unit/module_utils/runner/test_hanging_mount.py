@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils.runner import files
+from ansible_collections.muster.train.tests.support.pythons import find_python
 
 COLLECTIONS = files.__file__.partition("/ansible_collections/")[0]
 # Pythons before 3.11 let a look at a directory's entry keep all threads from running.
-OLD = sorted(Path.home().glob(".pyenv/versions/3.9.*/bin/python"))
-PYTHON = str(OLD[0]) if OLD else shutil.which("python3.9") or sys.executable
+PYTHON = find_python("3.9") or sys.executable
 PATIENCE_S = 60.0
 # How long a call is waited for: one that is expected to hang, and one that is expected to end.
 HANGS_S, ENDS_S = 2.0, 30.0
