@@ -15,7 +15,7 @@ STAGE := python tools/stage.py run
 PYTEST := pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder
 STAGES := test-slow test-local test-hosts test-cores faults workloads mutations mutations-gate sanity importer lint-ansible
 
-.PHONY: help launch unit test test-all $(STAGES) stages lint format build molecule cluster cluster-down docs changelog clean link dev engine
+.PHONY: help launch unit test test-all screens $(STAGES) stages lint format build molecule cluster cluster-down docs changelog clean link dev engine
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -38,6 +38,9 @@ test-all: test ## the gate and every stage, one after the other; hours
 
 stages: dev ## show when each stage last passed, and at which commit
 	@python tools/stage.py show gate $(STAGES)
+
+screens: dev ## write tests/screens anew: what a person reads, to be reviewed in the diff
+	MUSTER_WRITE_SCREENS=1 pytest tests/unit/test_screens.py tests/unit/*/*/test_messages.py
 
 test-slow: dev ## stage: unit tests that start programs or try thousands of inputs
 	$(STAGE) $@ $(PYTEST) -m slow --timeout=300

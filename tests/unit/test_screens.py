@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tests of whole screens: tests/screens has what a verb prints at 3 and at 128 nodes; MUSTER_WRITE_SCREENS=1 writes it.
+"""Tests of whole screens: tests/screens has what a verb prints at 3 and at 128 nodes; `make screens` writes it.
 
 The callback and the actions are those of a play; what the nodes answer is recorded, as 128 launches take too long here.
 """
@@ -9,7 +9,6 @@ The callback and the actions are those of a play; what the nodes answer is recor
 from __future__ import annotations
 
 import copy
-import os
 import time
 from collections.abc import Iterator
 from itertools import count
@@ -33,8 +32,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import Fab
 from ansible_collections.muster.train.tests.support.actions import result_of
 from ansible_collections.muster.train.tests.support.preflight_parts import NOW, facts_of, healthy
 from ansible_collections.muster.train.tests.support.reports import RUN_ID
+from ansible_collections.muster.train.tests.support.screens import kept
 
-SCREENS = Path(__file__).resolve().parents[1] / "screens"
 SCREEN_LINES = 40
 WIDTH = 100
 
@@ -102,11 +101,8 @@ def shown(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_p
     part = Screen(monkeypatch, tmp_path, request.param)
     yield part
     name = request.node.originalname.removeprefix("test_")
-    path = SCREENS / f"{name}_{request.param}.txt"
     text = "\n".join(line.rstrip() for line in part.lines) + "\n"
-    if os.environ.get("MUSTER_WRITE_SCREENS"):
-        path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
+    assert text == kept(f"{name}_{request.param}.txt", text)
     assert len(text.splitlines()) <= SCREEN_LINES
 
 

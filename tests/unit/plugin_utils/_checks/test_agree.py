@@ -12,18 +12,13 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Launch
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.machines import machine, share_network
-from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, line, lines
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, lines
+from ansible_collections.muster.train.tests.support.cases import Case, case_of, cluster, outcomes
 from ansible_collections.muster.train.tests.support.plan_parts import facts, facts_dict, wrong
 
 SAME = {"machine_id": "m", "boot_id": "b"}
-
-
-def cluster(*changes: dict[str, Any]) -> dict[str, NodeFacts]:
-    return {f"node{number}": facts(number, **change) for number, change in enumerate(changes)}
-
-
-def statuses(findings: list[Finding]) -> list[tuple[str | None, str]]:
-    return [(finding.node, finding.status) for finding in findings]
+SCRIPT = Launch(files={"script": ("train.py", "-e script")})
+CONFIG = Launch(files={"config": ("big.yaml", "-e config")})
 
 
 def script(sha256: str | None = "1" * 64, exists: bool = True, readable: bool = True) -> dict[str, Any]:
@@ -31,28 +26,102 @@ def script(sha256: str | None = "1" * 64, exists: bool = True, readable: bool = 
     return {"files": {"train.py": file}}
 
 
-def check_script(nodes: dict[str, NodeFacts]) -> list[Finding]:
-    return wrong("files", nodes, launch=Launch(files={"script": ("train.py", "-e script")}))
-
-
 def check_config(nodes: dict[str, NodeFacts]) -> list[Finding]:
-    return wrong("files", nodes, launch=Launch(files={"config": ("big.yaml", "-e config")}))
+    return wrong("files", nodes, launch=CONFIG)
+
+
+def config(text: str | None, name: str = "big.yaml") -> dict[str, Any]:
+    return {"config": {"path": f"/home/ann/code/{name}", "text": text}}
+
+
+NO_TORCH = {"torch": None, "site_packages": ["/v/lib/python3.11/site-packages", "/opt/more"]}
+SEARCHED = {"versions": {**NO_TORCH, "python_path": "/opt"}}
+IDENTITY = facts_dict(0)["workdir"]["identity"]
+LUSTRE = {"workdir__filesystem": "lustre", "workdir__flock": False, "workdir__flock_error": "Function not implemented"}
+TORCHLESS = {"python": {"command": "v/bin/python", "path": "/home/ann/my v/bin/python"}, "versions": NO_TORCH}
+MISSING = script(None, exists=False, readable=False)
+# What is a mistake in YAML, and what is not a mapping.
+NO_MAPPINGS = {
+    "a mapping within a value": "a: b: c\n",
+    "a list that does not end": "a: 1\nb: [1, 2\nc: 3\n",
+    "a tab": "a: 1\n\tb: 2\n",
+    "an alias of nothing": "a: *unknown\n",
+    "two documents": "a: 1\n---\nb: 2\n",
+    "a control character": "a: \x00\n",
+    "nothing": "",
+    "a comment": "# nothing\n",
+    "a list": "- a\n- b\n",
+    "a word": "just words\n",
+    "thousands of lists": "[\n" * 2000,
+}
+
+
+def script_case(name: str, nodes: list[str], *changes: dict[str, Any]) -> Case:
+    return case_of("files", name, dict.fromkeys(nodes, "fail"), *changes, launch=SCRIPT)
+
+
+HEAD, OTHER = {"node0": "fail"}, {"node1": "fail"}
+CASES = [
+    case_of(
+        "node",
+        "two names for one work directory",
+        {"node1": "fail", "node3": "fail"},
+        *[{}, {"workdir__identity": IDENTITY}] * 2,
+    ),
+    case_of("work directory", "a file system without locks", OTHER, {"workdir__flock": True}, LUSTRE),
+    case_of("work directory", "a work directory that cannot be written", HEAD, {"workdir__writable": False}, {}),
+    case_of("code directory", "no code directory", OTHER, {}, {"code__exists": False}),
+    case_of(
+        "python interpreter",
+        "no interpreter",
+        OTHER,
+        {},
+        {"python": {"command": "/opt/py/bin/python", "path": None}},
+    ),
+    case_of("python interpreter", "an interpreter that is too old", OTHER, {}, {"versions": {"python": "3.8.18"}}),
+    case_of("torch installed", "an interpreter without torch", OTHER, {}, TORCHLESS),
+    case_of(
+        "torch installed",
+        "torch that the ranks of another node may find elsewhere",
+        OTHER,
+        *[{"versions": NO_TORCH}] * 2,
+        env={"node0": {"PYTHONPATH": "/opt"}},
+    ),
+    case_of(
+        "torch installed",
+        "torch that was looked for where the ranks look",
+        HEAD,
+        SEARCHED,
+        env={"node0": {"PYTHONPATH": "/opt"}},
+    ),
+    script_case("no script", ["node1"], {}, MISSING),
+    script_case("a script that cannot be read", ["node1"], {}, script(None, readable=False)),
+    script_case("a script of which nothing is known", ["node1"], {}, {"files": {}}),
+    script_case("scripts unlike the majority's", ["node1", "node3"], {}, script("3" * 64), {}, script("4" * 64), {}),
+    script_case("in a tie the head is right", ["node1"], script("3" * 64), {}),
+    script_case("a missing script is not an odd one, too", ["node1", "node2"], {}, MISSING, script("3" * 64)),
+    *(
+        case_of("files", f"a configuration of {name}", HEAD, config(text), launch=CONFIG)
+        for name, text in NO_MAPPINGS.items()
+    ),
+    case_of(
+        "files", "a configuration that is not text", {"node0": "warn"}, config(None), config("a: 1"), launch=CONFIG
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_does_not_agree_is_found(case: Case) -> None:
+    findings = case.find()
+    assert outcomes(findings) == case.outcomes
+    assert all(text.isprintable() for text in lines(findings))
 
 
 def test_a_healthy_cluster_agrees() -> None:
     nodes = cluster({}, {}, {})
     checks = ("node", "work directory", "code directory", "python interpreter", "torch installed", "slot", "code")
     assert [finding for check in checks for finding in wrong(check, nodes)] == []
-    assert check_script(nodes) == check_config(nodes) == []
-
-
-def test_two_names_for_one_work_directory_are_both_named() -> None:
-    identity = facts_dict(0)["workdir"]["identity"]
-    findings = wrong("node", cluster({}, {"workdir__identity": identity}, {}, {"workdir__identity": identity}))
-    assert statuses(findings) == [("node1", "fail"), ("node3", "fail")]
-    assert line(findings[0]).startswith(
-        "node1: node: its work directory /home/ann/muster on host host1 is also used by node0; expected"
-    )
+    assert wrong("files", nodes, launch=SCRIPT) == check_config(nodes) == []
 
 
 def test_two_work_directories_of_one_machine_are_two_nodes() -> None:
@@ -68,19 +137,6 @@ def test_nodes_may_share_a_work_directory(filesystem: str | None) -> None:
     shared = {"workdir__filesystem": filesystem, "workdir__path": "/home/ann/muster"}
     assert wrong("work directory", cluster(shared, shared)) == []
     assert wrong("node", cluster(shared, shared)) == []
-
-
-def test_a_file_system_without_locks_is_named_with_the_kernels_words() -> None:
-    lustre = {
-        "workdir__filesystem": "lustre",
-        "workdir__flock": False,
-        "workdir__flock_error": "Function not implemented",
-    }
-    assert lines(wrong("work directory", cluster({"workdir__flock": True}, lustre))) == [
-        "node1: work directory: flock(2) does not work in /home/ann/muster on lustre: Function not implemented; "
-        "expected a file system with flock(2), whose locks show that a run is alive (flock(2), tried on a new file); "
-        "set launch_workdir to a local disk, or mount the file system with locks (Lustre: -o flock)"
-    ]
 
 
 @pytest.mark.parametrize(
@@ -106,44 +162,6 @@ def test_one_network_stack() -> None:
     assert not share_network(cluster(SAME, SAME))
 
 
-def test_directories() -> None:
-    nodes = cluster({"workdir__writable": False}, {"code__exists": False})
-    findings = [*wrong("work directory", nodes), *wrong("code directory", nodes)]
-    assert statuses(findings) == [("node0", "fail"), ("node1", "fail")]
-    assert "/home/ann/muster cannot be written by user ann" in line(findings[0])
-    assert "launch_workdir" in str(findings[0].remedy)
-    assert "/home/ann/code does not exist" in line(findings[1])
-    assert "launch_code_dir" in str(findings[1].remedy)
-
-
-def test_the_training_interpreter() -> None:
-    findings = wrong("python interpreter", cluster({}, {"python": {"command": "/opt/py/bin/python", "path": None}}))
-    assert statuses(findings) == [("node1", "fail")]
-    assert line(findings[0]).startswith("node1: python interpreter: /opt/py/bin/python was not found; expected")
-    assert "launch_python" in str(findings[0].remedy)
-
-
-def test_a_training_interpreter_that_is_too_old_is_refused_with_its_version() -> None:
-    [finding] = wrong("python interpreter", cluster({}, {"versions": {"python": "3.8.18"}}))
-    assert line(finding).startswith("node1: python interpreter: ")
-    assert "is Python 3.8.18; expected Python 3.9 or newer (launch_python)" in line(finding)
-
-
-NO_TORCH = {"torch": None, "site_packages": ["/v/lib/python3.11/site-packages", "/opt/more"]}
-
-
-def test_an_interpreter_without_torch() -> None:
-    python = {"command": "v/bin/python", "path": "/home/ann/my v/bin/python"}
-    findings = wrong("torch installed", cluster({}, {"python": python, "versions": NO_TORCH}))
-    assert statuses(findings) == [("node1", "fail")]
-    text = line(findings[0])
-    assert text.startswith(
-        "node1: torch installed: /home/ann/my v/bin/python has no torch "
-        "(searched /v/lib/python3.11/site-packages and /opt/more)"
-    )
-    assert "(launch_python); install it there with '/home/ann/my v/bin/python' -m pip install torch, or set" in text
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -159,50 +177,7 @@ def test_torch_is_missed_only_where_it_could_be_looked_for(changes: dict[str, An
 
 
 def test_torch_is_not_missed_where_the_ranks_look_elsewhere() -> None:
-    both = cluster({"versions": NO_TORCH}, {"versions": NO_TORCH})
-    assert statuses(wrong("torch installed", both, {"node0": {"PYTHONPATH": "/opt"}})) == [("node1", "fail")]
-    searched = cluster({"versions": {**NO_TORCH, "python_path": "/opt"}})
-    assert statuses(wrong("torch installed", searched, {"node0": {"PYTHONPATH": "/opt"}})) == [("node0", "fail")]
-    assert wrong("torch installed", searched, {"node0": {"PYTHONPATH": "/srv"}}) == []
-
-
-@pytest.mark.parametrize(
-    ("state", "text"),
-    [
-        (script(None, exists=False, readable=False), "/home/ann/code/train.py does not exist; expected"),
-        (script(None, readable=False), "/home/ann/code/train.py is not a readable file; expected"),
-        ({"files": {}}, "train.py does not exist; expected"),
-    ],
-)
-def test_a_missing_file_names_node_path_and_what_to_do(state: dict[str, Any], text: str) -> None:
-    findings = check_script(cluster({}, state))
-    assert statuses(findings) == [("node1", "fail")]
-    assert line(findings[0]).startswith(f"node1: files: {text}")
-    assert "-e script=PATH" in str(findings[0].remedy)
-
-
-def test_the_odd_nodes_are_named_against_the_majority() -> None:
-    findings = check_script(cluster({}, script("3" * 64), {}, script("4" * 64), {}))
-    assert statuses(findings) == [("node1", "fail"), ("node3", "fail")]
-    assert line(findings[0]) == (
-        "node1: files: train.py has sha256 333333333333…; expected the same file on every node, 111111111111… as on "
-        "node0, node2 and node4 (-e script); copy train.py from node0, or bring the code to the same state everywhere"
-    )
-
-
-def test_in_a_tie_the_head_is_right() -> None:
-    assert statuses(check_script(cluster(script("3" * 64), {}))) == [("node1", "fail")]
-
-
-def test_a_missing_file_is_not_an_odd_one_too() -> None:
-    assert statuses(check_script(cluster({}, script(None, exists=False, readable=False), script("3" * 64)))) == [
-        ("node1", "fail"),
-        ("node2", "fail"),
-    ]
-
-
-def config(text: str | None, name: str = "big.yaml") -> dict[str, Any]:
-    return {"config": {"path": f"/home/ann/code/{name}", "text": text}}
+    assert wrong("torch installed", cluster(SEARCHED), {"node0": {"PYTHONPATH": "/srv"}}) == []
 
 
 @pytest.mark.parametrize(
@@ -221,40 +196,6 @@ def test_a_mapping_is_fine_whatever_its_tags(text: str) -> None:
     assert check_config(cluster(config(text))) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "observed"),
-    [
-        ("a: b: c\n", "/home/ann/code/big.yaml:1:5: mapping values are not allowed here"),
-        (
-            "a: 1\nb: [1, 2\nc: 3\n",
-            "/home/ann/code/big.yaml:3:2: while parsing a flow sequence expected ',' or ']', but got ':'",
-        ),
-        ("a: 1\n\tb: 2\n", "/home/ann/code/big.yaml:2:1: while scanning for the next token found character '\\t' "),
-        ("a: *unknown\n", "/home/ann/code/big.yaml:1:4: found undefined alias"),
-        (
-            "a: 1\n---\nb: 2\n",
-            "/home/ann/code/big.yaml:2:1: expected a single document in the stream but found another document",
-        ),
-        ("a: \x00\n", "/home/ann/code/big.yaml: unacceptable character #x0000"),
-        ("", "/home/ann/code/big.yaml is empty"),
-        ("# nothing\n", "/home/ann/code/big.yaml is empty"),
-        ("- a\n- b\n", "/home/ann/code/big.yaml holds a list, not a mapping"),
-        ("just words\n", "/home/ann/code/big.yaml holds a single value, not a mapping"),
-        ("[\n" * 2000, "/home/ann/code/big.yaml is nested too deeply"),
-    ],
-)
-def test_a_configuration_that_is_not_a_yaml_mapping(text: str, observed: str) -> None:
-    findings = check_config(cluster(config(text)))
-    assert statuses(findings) == [("node0", "fail")]
-    assert findings[0].observed.startswith(observed)
-    assert "\n" not in line(findings[0])
-
-
 @pytest.mark.parametrize(("name", "text"), [("a.toml", "[job]\nx = 1\n"), ("ds.json", '{\n\t"a": 1}'), ("a.py", None)])
 def test_a_configuration_of_another_format_is_the_scripts_business(name: str, text: str | None) -> None:
     assert check_config(cluster(config(text, name))) == []
-
-
-def test_a_configuration_that_is_not_text_is_only_a_warning() -> None:
-    findings = check_config(cluster(config(None), config("a: 1")))
-    assert statuses(findings) == [("node0", "warn")]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -28,6 +29,12 @@ from ansible_collections.muster.train.tests.support.faults import (
 )
 from ansible_collections.muster.train.tests.support.launch_faults import STARTS
 from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Facts, alarms, report
+
+
+def public_name() -> dict[str, Any]:
+    """A launch whose ranks meet at a name that every node knows for a public address."""
+    return {"both": lambda facts: facts["node"]["names"]["head"].update(addresses=["9.9.9.9"]), **head("head")}
+
 
 FAULTS = [
     *STARTS,
@@ -83,6 +90,7 @@ FAULTS = [
     Fault(
         "public rendezvous address, IPv6", CPU, "rendezvous", "warn", node="node0", options=lambda: head("2620:fe::9")
     ),
+    Fault("public address of the head's name", CPU, "rendezvous", "warn", node="node0", options=public_name),
     Fault("wildcard rendezvous address", CPU, "rendezvous", node="node0", options=lambda: head("0.0.0.0")),
     Fault("wildcard rendezvous address, IPv6", CPU, "rendezvous", node="node0", options=lambda: head("::")),
     Fault("all ports taken", CPU, "port", node="node0", options=lambda: {"policy": ClusterPolicy(port_range=(22, 22))}),
@@ -179,15 +187,3 @@ def test_logind_ends_nothing_that_is_outside_of_its_sessions() -> None:
         facts["node"]["systemd"]["in_session"] = False
 
     assert not [alarm for alarm in alarms(report(CPU, outside)) if alarm[0] == "logout"]
-
-
-def test_a_name_of_the_head_that_is_public() -> None:
-    def public(facts: Facts) -> None:
-        facts["node"]["names"]["head"]["addresses"] = ["9.9.9.9"]
-
-    result = report(CPU, both=public, **head("head"))
-    assert ("rendezvous", "node0", "warn") in alarms(result)
-    [finding] = [finding for finding in result.findings if finding.check == "rendezvous" and finding.node == "node0"]
-    assert finding.observed == "9.9.9.9 is a public address (launch_head_address)"
-    assert "TCPStore" in finding.source
-    assert "launch_head_address" in str(finding.remedy)

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
+from ansible_collections.muster.train.tests.support.cases import Case, Outcome, outcomes
 from ansible_collections.muster.train.tests.support.preflight_parts import NAMES, Facts, alarms, report
 
 # Machines that the rules of the environment rightly warn of.
@@ -60,18 +62,27 @@ def test_there_are_fourteen() -> None:
     assert len(GOOD) >= 14
 
 
-def test_preflight_names_the_entries_that_a_users_network_chooses() -> None:
-    def second(facts: Facts) -> None:
-        for device in facts["rdma"]["hcas"]:
-            for port in device["ports"]:
-                first = port["gids"][-1]
-                port["gids"].append({**first, "index": 9, "gid": "", "address": "10.7.0.9"})
-
-    result = report("hgx_h100_roce", both=second, env={"NCCL_IB_ADDR_RANGE": "10.7.0.0/16"})
-    [first, _second] = [finding for finding in result.findings if finding.check == "gids"]
-    assert "mlx5_0 9" in first.observed
+def second(facts: Facts) -> None:
+    """Give every port another entry, which a user's range of addresses chooses."""
+    for device in facts["rdma"]["hcas"]:
+        for port in device["ports"]:
+            first = port["gids"][-1]
+            port["gids"].append({**first, "index": 9, "gid": "", "address": "10.7.0.9"})
 
 
-def test_preflight_names_the_entries_of_an_ipv6_fabric() -> None:
-    [first, _second] = [finding for finding in report("ipv6_roce").findings if finding.check == "gids"]
-    assert first.observed == "mlx5_0 3, mlx5_1 3, mlx5_2 3, mlx5_3 3"
+def entries(name: str, **options: Any) -> list[Finding]:
+    """Which entries of the ports' tables are used."""
+    return [finding for finding in report(name, **options).findings if finding.check == "gids"]
+
+
+ON_BOTH: list[Outcome] = [("gids", "node0", "pass"), ("gids", "node1", "pass")]
+OF_A_RANGE = {"both": second, "env": {"NCCL_IB_ADDR_RANGE": "10.7.0.0/16"}}
+CASES = [
+    Case("the entries that a user's network chooses", lambda: entries("hgx_h100_roce", **OF_A_RANGE), ON_BOTH),
+    Case("the entries of an IPv6 fabric", lambda: entries("ipv6_roce"), ON_BOTH),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_entries_are_found_on_every_node(case: Case) -> None:
+    assert outcomes(case.find()) == case.outcomes

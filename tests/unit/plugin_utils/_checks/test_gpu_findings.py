@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.gpu_findings 
     unlike,
 )
 from ansible_collections.muster.train.tests.support.captures import captures, expected, text
+from ansible_collections.muster.train.tests.support.cases import Case, outcomes
 
 
 def node(count: int, word: Callable[[int, int], str], vendor: str = "nvidia") -> Gpu:
@@ -36,34 +38,36 @@ def test_a_whole_node() -> None:
     assert find_gpus("a", Gpu(None, 0)) == []
 
 
-def test_a_gpu_off_the_fabric() -> None:
-    findings = find_gpus("node2", node(8, lambda a, b: ("SYS" if b > 3 else "NODE") if 3 in (a, b) else "NV18"))
-    assert [(finding.check, finding.node, finding.status) for finding in findings] == [("gpus", "node2", "warn")]
-    assert findings[0].observed == "GPU 3 (0000:03:00.0) is NODE, SYS to the others, which have NV18 among them"
-    assert "Xid 74" in str(findings[0].remedy)
+WHOLE = node(8, lambda _a, _b: "NV18")
+PAIR = node(2, lambda _a, _b: "PHB")
 
 
-def test_two_gpus_off_the_fabric() -> None:
-    findings = off_fabric("a", node(8, lambda a, b: "SYS" if {a, b} & {0, 7} else "NV12"))
-    assert [finding.observed.split(" is ")[0] for finding in findings] == [
-        "GPU 0 (0000:00:00.0)",
-        "GPU 7 (0000:07:00.0)",
-    ]
+def second(**values: Any) -> Gpu:
+    """Two GPUs of which the second has these values."""
+    return dataclasses.replace(PAIR, devices=[PAIR.devices[0], dataclasses.replace(PAIR.devices[1], **values)])
 
 
-def test_off_xgmi() -> None:
-    findings = off_fabric("a", node(8, lambda a, b: "PCIE" if 5 in (a, b) else "XGMI", "amd"))
-    assert [finding.observed for finding in findings] == [
-        "GPU 5 (0000:05:00.0) is PCIE to the others, which have XGMI among them"
-    ]
-    assert "xgmi" in str(findings[0].remedy)
+def case(name: str, gpu: Gpu, status: str = "warn", count: int = 1) -> Case:
+    return Case(name, lambda: find_gpus("node2", gpu), [("gpus", "node2", status)] * count)
 
 
-def test_fewer_nvlinks_than_the_others() -> None:
-    findings = off_fabric("a", node(8, lambda a, b: "NV16" if 2 in (a, b) else "NV18"))
-    assert [finding.observed for finding in findings] == [
-        "GPU 2 (0000:02:00.0) has at most 16 NVLinks to another GPU; the others have 18 between them"
-    ]
+CASES = [
+    case(
+        "a GPU off the fabric",
+        node(8, lambda a, b: ("SYS" if b > 3 else "NODE") if 3 in (a, b) else "NV18"),
+    ),
+    case("two GPUs off the fabric", node(8, lambda a, b: "SYS" if {a, b} & {0, 7} else "NV12"), count=2),
+    case("a GPU off xGMI", node(8, lambda a, b: "PCIE" if 5 in (a, b) else "XGMI", "amd")),
+    case("fewer NVLinks than the others", node(8, lambda a, b: "NV16" if 2 in (a, b) else "NV18")),
+    case("GPUs of different names", second(name="A100", memory_mib=40960)),
+    case("GPUs of different memory", second(memory_mib=40960)),
+    case("a GPU that has fallen off the bus", dataclasses.replace(WHOLE, devices=WHOLE.devices[:7]), "fail"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_is_wrong_with_gpus(case: Case) -> None:
+    assert outcomes(case.find()) == case.outcomes
 
 
 @pytest.mark.parametrize(
@@ -96,38 +100,22 @@ def test_captures(path: Path) -> None:
         for b in range(a + 1, len(topology.gpus))
         if (word := topology.relation(f"GPU{a}", f"GPU{b}"))
     ]
-    indexes = [
-        finding.observed.split()[1] for finding in off_fabric("a", Gpu("nvidia", len(topology.gpus), links=links))
-    ]
+    gpu = Gpu("nvidia", len(topology.gpus), links=links)
     wanted = expected(path)
-    without = {gpu[3:] for gpu, counts in wanted.get("nvlinks", {}).items() if not counts}
-    assert set(indexes) <= (without if "gpu_gpu" in wanted else set())
+    without = {int(name[3:]) for name, counts in wanted.get("nvlinks", {}).items() if not counts}
+    assert len(off_fabric("a", gpu)) <= (len(without) if "gpu_gpu" in wanted else 0)
+    others = [link for link in links if not {link.a, link.b} & without]
+    assert off_fabric("a", dataclasses.replace(gpu, links=others)) == []
 
 
-def test_different_gpus() -> None:
-    gpu = node(2, lambda _a, _b: "PHB")
-    other = [gpu.devices[0], dataclasses.replace(gpu.devices[1], name="A100", memory_mib=40960)]
-    findings = unlike("a", dataclasses.replace(gpu, devices=other))
-    assert [finding.observed for finding in findings] == ["GPUs of different name: H100 (GPU 0); A100 (GPU 1)"]
-    smaller = [gpu.devices[0], dataclasses.replace(gpu.devices[1], memory_mib=40960)]
-    findings = unlike("a", dataclasses.replace(gpu, devices=smaller))
-    assert [finding.observed for finding in findings] == [
-        "GPUs of different memory: 81559 MiB (GPU 0); 40960 MiB (GPU 1)"
-    ]
-    unknown = [gpu.devices[0], dataclasses.replace(gpu.devices[1], memory_mib=None, name=None)]
-    assert unlike("a", dataclasses.replace(gpu, devices=unknown)) == []
-    parts = [gpu.devices[0], dataclasses.replace(gpu.devices[1], memory_mib=10240, partition="1g.10gb")]
-    assert unlike("a", dataclasses.replace(gpu, devices=parts)) == []
+def test_gpus_that_may_differ() -> None:
+    assert unlike("a", second(memory_mib=None, name=None)) == []
+    assert unlike("a", second(memory_mib=10240, partition="1g.10gb")) == []
 
 
-def test_a_gpu_that_has_fallen_off_the_bus() -> None:
-    gpu = node(8, lambda _a, _b: "NV18")
-    findings = missing("a", dataclasses.replace(gpu, devices=gpu.devices[:7]))
-    assert [(finding.status, finding.observed) for finding in findings] == [
-        ("fail", "8 GPUs can be opened, but the driver lists 7")
-    ]
+def test_gpus_that_the_driver_need_not_list() -> None:
     # Seven partitions of one GPU are one GPU; without the tool none was listed.
     one = Device(0, pci_address="0000:01:00.0", partition="1g.10gb")
     assert missing("a", Gpu("nvidia", 1, devices=[one] * 7)) == []
     assert missing("a", Gpu("nvidia", 8)) == []
-    assert missing("a", Gpu("amd", 8, devices=gpu.devices[:7])) == []
+    assert missing("a", Gpu("amd", 8, devices=WHOLE.devices[:7])) == []

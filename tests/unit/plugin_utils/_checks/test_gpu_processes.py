@@ -16,9 +16,11 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import 
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, lines
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_NODE_ENV
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
-from ansible_collections.muster.train.tests.support.plan_parts import node, policy, refusal, request
+from ansible_collections.muster.train.tests.support.cases import Case, outcomes
+from ansible_collections.muster.train.tests.support.plan_parts import node, policy, refused, request
 from ansible_collections.muster.train.tests.support.preflight_parts import facts_of
 
+CHECK = "gpu processes"
 RUN = "multinode_1ch_1th_20261101_000000"
 UID = 1000
 
@@ -37,27 +39,55 @@ def judged(*processes: dict[str, Any], env: dict[str, str] | None = None, **part
     return result
 
 
+def finding_of(outcome: Outcome) -> Finding:
+    return Finding(CHECK, "node0", **vars(outcome))
+
+
 def address(index: int) -> str:
     """Return the PCI address of a GPU of the recorded machine."""
     return str(facts_of("hgx_h100_roce", 0)["gpu"]["devices"][index]["pci_address"])
 
 
-def test_processes_are_counted_by_user() -> None:
-    outcome = judged(
-        using(1, device=address(0)), using(1, device=address(1)), using(2), using(3, UID), using(4, None, None)
-    )
-    expected = "1 process of an unknown user, 1 process of this user (python), 2 processes of uid 7 (python)"
-    assert (outcome.status, outcome.observed.partition(": ")[2]) == ("fail", expected)
+BY_USER = [
+    *(using(1, device=address(0)), using(1, device=address(1)), using(2)),
+    *(using(3, UID), using(4, None, None)),
+]
 
 
-def test_another_run_of_this_user_is_named_once() -> None:
-    mine = using(5, UID, run_id=RUN)
-    assert judged(mine, processes=None).observed.endswith(f"1 process of run {RUN}")
+MINE = using(5, UID, run_id=RUN)
+
+
+def shared(number: int) -> Node:
+    gpu = {"vendor": "nvidia", "count": 8}
+    return node(number, gpu=gpu, gpu_processes=[using(40 + number, 7), using(50 + number, 7)])
+
+
+def planned(**options: Any) -> list[Finding]:
+    """What a launch on two nodes, whose GPUs another user's processes use, finds of that."""
+    plan = make_plan(request(2), policy(), [shared(0), shared(1)], **options)
+    return [Finding(**finding) for finding in plan["findings"] if finding["check"] == CHECK]
+
+
+CASES = [
+    Case("processes of several users", lambda: [finding_of(judged(*BY_USER))], [(CHECK, "node0", "fail")]),
+    Case("another run of this user", lambda: [finding_of(judged(MINE, processes=None))], [(CHECK, "node0", "fail")]),
+    Case("a launch on GPUs that others use", planned, [(CHECK, "node0", "warn"), (CHECK, "node1", "warn")]),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_processes_of_others_are_found(case: Case) -> None:
+    findings = case.find()
+    assert outcomes(findings) == case.outcomes
+    assert len(lines(findings)) == 1, "what is alike on all nodes is one line"
+
+
+def test_another_run_of_this_user_is_found_once() -> None:
     # What the checks `slot` and `leftovers` name.
-    assert judged(mine, processes=None, holder={"run_id": RUN}).status == "pass"
-    assert judged(mine, processes={"runs": [mine]}).status == "pass"
+    assert judged(MINE, processes=None, holder={"run_id": RUN}).status == "pass"
+    assert judged(MINE, processes={"runs": [MINE]}).status == "pass"
     # Root reads the mark of another user's run, which `leftovers` does not name.
-    assert judged({**mine, "uid": 7}, processes={"runs": [mine]}).status == "fail"
+    assert judged({**MINE, "uid": 7}, processes={"runs": [MINE]}).status == "fail"
 
 
 @pytest.mark.parametrize(
@@ -77,24 +107,9 @@ def test_programs_of_the_desktop_are_allowed_until_the_inventory_lists_others() 
     assert read_checks({"preflight_allowed_processes": []})[0].allowed_processes == ()
 
 
-def shared(number: int) -> Node:
-    gpu = {"vendor": "nvidia", "count": 8}
-    return node(number, gpu=gpu, gpu_processes=[using(40 + number, 7), using(50 + number, 7)])
-
-
-def test_a_launch_warns_once_of_what_is_alike_on_all_nodes() -> None:
-    findings = make_plan(request(2), policy(), [shared(0), shared(1)])["findings"]
-    [text] = lines(Finding(**finding) for finding in findings if finding["check"] == "gpu processes")
-    assert text.startswith(
-        "node0 and node1: gpu processes: other processes use the GPUs of the ranks: 2 processes of uid 7"
-    )
-    assert [finding["status"] for finding in findings if finding["check"] == "gpu processes"] == ["warn", "warn"]
-
-
 def test_a_level_that_users_set_holds_in_a_launch() -> None:
     strict, _refused = read_checks({"preflight_levels": {"gpu_processes": "fail"}})
-    [line] = refusal(request(2), policy(), [shared(0), shared(1)], strict)
-    assert line.startswith("node0 and node1: gpu processes: ")
+    findings = refused(request(2), policy(), [shared(0), shared(1)], strict)
+    assert outcomes(findings) == [(CHECK, "node0", "fail"), (CHECK, "node1", "fail")]
     off, _refused = read_checks({"preflight_levels": {"gpu_processes": "off"}})
-    findings = make_plan(request(2), policy(), [shared(0), shared(1)], checks=off)["findings"]
-    assert "gpu processes" not in [finding["check"] for finding in findings]
+    assert planned(checks=off) == []

@@ -1,0 +1,33 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a person reads, as files in tests/screens: `make screens` writes them anew, to be reviewed in the diff."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+SCREENS = Path(__file__).resolve().parents[1] / "screens"
+# A case's name, and the lines that a user reads then.
+Message = tuple[str, Iterable[str]]
+
+
+def kept(name: str, text: str) -> str:
+    """Return the text of a file in tests/screens, which is written first if screens are written."""
+    path = SCREENS / name
+    if os.environ.get("MUSTER_WRITE_SCREENS"):
+        path.write_text(text, encoding="utf-8")
+    return path.read_text(encoding="utf-8")
+
+
+def page_of(messages: Iterable[Message]) -> str:
+    """Return the messages of a room as its file has them: each case's name once, and its lines below it."""
+    sections = [(name, list(lines)) for name, lines in messages]
+    names = [name for name, _lines in sections]
+    assert len(set(names)) == len(names), "two cases have one name"
+    assert all(lines for _name, lines in sections), "a case has no message"
+    return "\n".join(
+        "".join([f"{name}\n", *(f"  {line}".rstrip() + "\n" for line in lines)]) for name, lines in sections
+    )
