@@ -20,7 +20,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import
 from ansible_collections.muster.train.plugins.plugin_utils._checks.registry import run
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
-from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError, lines
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_NODE_ENV
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
@@ -214,11 +214,6 @@ def refused(
     with pytest.raises(PlanError) as caught:
         make_plan(asked, of, on, checks=checks)
     return caught.value.findings
-
-
-def refusal(asked: dict[str, Any], of: ClusterPolicy, on: list[Node], checks: CheckPolicy = BY_DEFAULT) -> list[str]:
-    """The lines that say why there is no such plan."""
-    return lines(refused(asked, of, on, checks))
 
 
 def wrong(

@@ -22,6 +22,13 @@ def environment(plan: dict[str, Any], name: str = "node0") -> dict[str, str]:
     return {variable["name"]: variable["value"] for variable in plan["jobs"][name]["environment"]}
 
 
-def variable(plan: dict[str, Any], name: str, of: str = "node0") -> tuple[str, str, str]:
+def variable(plan: dict[str, Any], name: str, of: str = "node0") -> tuple[str, str]:
+    """The value of a variable, and the layer that gave it."""
     [variable] = [item for item in plan["jobs"][of]["environment"] if item["name"] == name]
-    return variable["value"], variable["origin"], variable["reason"]
+    return variable["value"], variable["layer"]
+
+
+def variables(plan: dict[str, Any], *names: str, of: str = "node0") -> list[str]:
+    """What people read about some variables of a job: value, origin and reason."""
+    items = {item["name"]: item for item in plan["jobs"][of]["environment"]}
+    return [f"{name}={items[name]['value']}  # {items[name]['origin']}: {items[name]['reason']}" for name in names]

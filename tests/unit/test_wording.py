@@ -41,19 +41,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.summary impo
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
 from ansible_collections.muster.train.tests.support import plan_parts
 from ansible_collections.muster.train.tests.support.preflight_parts import NAMES, Facts, report
+from ansible_collections.muster.train.tests.support.words import TEXTS, TEXTS_OF, without_words
 
 COLLECTION = "ansible_collections.muster.train.plugins."
-# The fields that are for people, of every dataclass, and those that are for people in some.
-TEXTS = {"observed", "remedy", "reason", "why", "problem", "write_error", "starter_reason", "oom_detail"}
-TEXTS_OF = {
-    "Finding": {"expected", "source"},
-    "Outcome": {"expected", "source"},
-    "Origin": {"label"},
-    "Variable": {"origin"},
-    "Remedy": {"parts"},
-}
-# What of a plan and of a finding is text.
-WORDS = {*TEXTS, "expected", "source", "origin", "nproc_reason", "port_reason"}
 # Texts that, taken for a library's, would be an exception and a lost peer.
 TRAP = "Reworded: NCCL timed out, connection reset by peer: "
 DEFAULTS = {"script": "train.py", "channels": 8, "env": {"NCCL_DEBUG": "INFO"}, "mode": "auto"}
@@ -115,13 +105,6 @@ def restored() -> Iterator[None]:
     yield
     for constant, label in labels.values():
         object.__setattr__(constant, "label", label)
-
-
-def without_words(data: Any) -> Any:
-    """Leave the text out of plain data."""
-    if isinstance(data, dict):
-        return {key: without_words(value) for key, value in data.items() if key not in WORDS}
-    return [without_words(item) for item in data] if isinstance(data, list) else data
 
 
 def of_findings(findings: list[Finding]) -> list[tuple[str, str | None, str]]:

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from ansible_collections.muster.train.plugins.module_utils._records.job import Job
 from ansible_collections.muster.train.plugins.module_utils._records.node import File
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._plan.spares import plan_with_spares
+from ansible_collections.muster.train.tests.support.cases import Case, outcomes
 from ansible_collections.muster.train.tests.support.plan_parts import (
     NONCE,
     RUN_ID,
     node,
     nodes,
     policy,
-    refusal,
+    refused,
     request,
 )
 from ansible_collections.muster.train.tests.support.plans import environment, plan_of, variable
@@ -60,17 +64,8 @@ def test_variables_of_users_are_expanded_and_no_others() -> None:
     plan = make_plan(request(2, env={"A": "{node_rank}"}), policy(env={"B": "{run_id}", "C": "{run_dir}"}), on)
     values = [[environment(plan, name).get(key) for key in "ABC"] for name in ("node0", "node1")]
     assert values == [["0", f"{run_dir('node0')}/outputs", run_dir("node0")], ["1", RUN_ID, run_dir("node1")]]
-    assert variable(plan, "A")[1:] == ("-e env", "")
+    assert variable(plan, "A") == ("0", "extra_vars")
     assert environment(plan)["NCCL_DEBUG_FILE"] == "/tmp/{x}"
-
-
-def test_an_unknown_placeholder_of_the_clusters_variables_is_refused_by_name() -> None:
-    (line,) = refusal(request(1), policy(env={"A": "{home}/x"}), nodes(1))
-    assert line == (
-        "cluster: environment: {home} in '{home}/x' is not a placeholder; expected one of {run_dir}, {output_dir}, "
-        "{run_id}, {node_rank}, {nnodes}, {master_addr}, or {{home}} for the text {home} (cluster (launch_env)); "
-        "correct it there"
-    )
 
 
 def test_a_program_that_takes_no_variables_gets_the_rendezvous_by_argument() -> None:
@@ -89,29 +84,53 @@ def test_a_spare_gets_the_node_rank_that_it_takes() -> None:
     assert {item.name: item.value for item in job.environment}["A"] == "1"
 
 
+PLACE = {"path": "/nfs/out", "exists": True, "readable": False, "sha256": None}
+SHARED = request(2, script_args=["{output_dir}"])
+
+
 def put_shared_directory(on: Node, facts: dict[str, Any]) -> None:
     assert on.facts.files is not None
     on.facts.files["~/out"] = File.from_dict(facts)
 
 
 def test_shared_outputs_are_one_directory_on_all_nodes() -> None:
-    place = {"path": "/nfs/out", "exists": True, "readable": False, "sha256": None}
-    on = [node(number) for number in range(2)]
+    on = nodes(2)
     for one in on:
-        put_shared_directory(one, place)
-    asked = request(2, script_args=["{output_dir}"])
-    plan = make_plan(asked, policy(shared_output_dir="~/out"), on)
+        put_shared_directory(one, PLACE)
+    plan = make_plan(SHARED, policy(shared_output_dir="~/out"), on)
     for name in ("node0", "node1"):
         assert arguments(plan, name) == [f"/nfs/out/{RUN_ID}"]
         assert environment(plan, name)["MUSTER_OUTPUT_DIR"] == plan["jobs"][name]["output_dir"] == f"/nfs/out/{RUN_ID}"
         assert plan["jobs"][name]["run_dir"] == run_dir(name)
-    put_shared_directory(on[1], {**place, "exists": False})
-    (line,) = refusal(asked, policy(shared_output_dir="~/out"), on)
-    assert line == (
-        "node1: outputs: /nfs/out does not exist; expected a directory that all nodes share "
-        "(launch_shared_output_dir); mount it there, or correct launch_shared_output_dir"
-    )
-    for one in on:
-        put_shared_directory(one, {**place, "readable": True})
-    (line,) = refusal(asked, policy(shared_output_dir="~/out"), on)
-    assert line.startswith("node0 and node1: outputs: /nfs/out is a file; ")
+
+
+def refused_directory(facts: list[dict[str, Any]]) -> list[Finding]:
+    """What is found where the shared directory is this on the nodes."""
+    on = nodes(len(facts))
+    for one, directory in zip(on, facts, strict=True):
+        put_shared_directory(one, {**PLACE, **directory})
+    return refused(SHARED, policy(shared_output_dir="~/out"), on)
+
+
+CASES = [
+    Case(
+        "an unknown placeholder of the cluster's variables",
+        lambda: refused(request(1), policy(env={"A": "{home}/x"}), nodes(1)),
+        [("environment", None, "fail")],
+    ),
+    Case(
+        "no shared directory on a node",
+        lambda: refused_directory([{}, {"exists": False}]),
+        [("outputs", "node1", "fail")],
+    ),
+    Case(
+        "a shared directory that is a file",
+        lambda: refused_directory([{"readable": True}] * 2),
+        [("outputs", "node0", "fail"), ("outputs", "node1", "fail")],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_cannot_be_replaced_or_used_is_refused(case: Case) -> None:
+    assert outcomes(case.find()) == case.outcomes

@@ -27,6 +27,7 @@ from ansible_collections.muster.train.tests.support.plan_parts import (
 )
 from ansible_collections.muster.train.tests.support.plans import NVIDIA, environment, plan_of, variable
 from ansible_collections.muster.train.tests.support.rdma_parts import hca
+from ansible_collections.muster.train.tests.support.words import without_words
 
 RUN_DIR = f"/home/ann/muster/.muster/nodes/node1/runs/{RUN_ID}"
 AMD = {"vendor": "amd", "count": 8}
@@ -47,7 +48,7 @@ def named(inputs: list[Node]) -> list[Node]:
 
 
 def test_two_cpu_nodes() -> None:
-    plan = plan_of(channels=42)
+    plan = without_words(plan_of(channels=42))
     jobs = plan.pop("jobs")
     asked = request(2, channels=42)
     assert plan == {
@@ -55,7 +56,7 @@ def test_two_cpu_nodes() -> None:
         "run_id": RUN_ID,
         "nonce": NONCE,
         "created": "2026-11-20T14:30:52Z",
-        "parameters": asked["parameters"],
+        "parameters": without_words(asked["parameters"]),
         "experiment": f"/home/ann/experiments/{RUN_ID}",
         "command": "ansible-playbook launch.yml -e channels=42",
         "cluster": "lab",
@@ -63,19 +64,13 @@ def test_two_cpu_nodes() -> None:
         "controller": {"host": "laptop", "user": "ann"},
         "versions": asked["versions"],
         "nodes": ["node0", "node1"],
-        "head": {
-            "node": "node0",
-            "address": "10.0.0.1",
-            "reason": "address of eth0, the interface of node0's default route",
-        },
+        "head": {"node": "node0", "address": "10.0.0.1"},
         "spares": [],
         "nnodes": 2,
         "nproc": 1,
-        "nproc_reason": "no GPU: one rank per node",
         "world_size": 2,
-        "fabric": {"value": "tcp", "reason": "no node has RDMA devices"},
+        "fabric": {"value": "tcp"},
         "master_port": 29656,
-        "port_reason": "free on node0, of launch_port_range 29400-29999",
         "code": {
             "path": "/home/ann/code",
             "commit": "a" * 40,
@@ -90,25 +85,25 @@ def test_two_cpu_nodes() -> None:
     assert list(jobs) == ["node0", "node1"]
     job = jobs["node1"]
     assert [item["name"] for item in job["environment"]] == sorted(item["name"] for item in job["environment"])
-    assert {item["name"]: (item["value"], item["origin"]) for item in job.pop("environment")} == {
+    assert {item["name"]: (item["value"], item["layer"]) for item in job.pop("environment")} == {
         "GLOO_SOCKET_IFNAME": ("eth0", "fabric"),
         "MLFLOW_RUN_CONTEXT": (f'{{"mlflow.runName": "{RUN_ID}", "muster.run_id": "{RUN_ID}"}}', "default"),
-        "MUSTER_NODE": ("node1", "muster"),
-        "MUSTER_NONCE": (NONCE, "muster"),
-        "MUSTER_OUTPUT_DIR": (f"{RUN_DIR}/outputs", "muster"),
-        "MUSTER_RUN_DIR": (RUN_DIR, "muster"),
-        "MUSTER_RUN_ID": (RUN_ID, "muster"),
+        "MUSTER_NODE": ("node1", "machine"),
+        "MUSTER_NONCE": (NONCE, "machine"),
+        "MUSTER_OUTPUT_DIR": (f"{RUN_DIR}/outputs", "machine"),
+        "MUSTER_RUN_DIR": (RUN_DIR, "machine"),
+        "MUSTER_RUN_ID": (RUN_ID, "machine"),
         "NCCL_IB_DISABLE": ("1", "fabric"),
-        "NCCL_MAX_NCHANNELS": ("42", "-e channels"),
-        "NCCL_MIN_NCHANNELS": ("42", "-e channels"),
+        "NCCL_MAX_NCHANNELS": ("42", "extra_vars"),
+        "NCCL_MIN_NCHANNELS": ("42", "extra_vars"),
         "NCCL_SOCKET_IFNAME": ("=eth0", "fabric"),
-        "NNODES": ("2", "muster"),
-        "NODE_RANK": ("1", "muster"),
-        "OMP_NUM_THREADS": ("8", "muster"),
-        "PET_NODE_RANK": ("1", "muster"),
-        "PET_RDZV_ENDPOINT": ("10.0.0.1:29656", "muster"),
-        "PYTHONUNBUFFERED": ("1", "muster"),
-        "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": ("55", "muster"),
+        "NNODES": ("2", "machine"),
+        "NODE_RANK": ("1", "machine"),
+        "OMP_NUM_THREADS": ("8", "machine"),
+        "PET_NODE_RANK": ("1", "machine"),
+        "PET_RDZV_ENDPOINT": ("10.0.0.1:29656", "machine"),
+        "PYTHONUNBUFFERED": ("1", "machine"),
+        "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": ("55", "machine"),
         "WANDB_DIR": (f"{RUN_DIR}/outputs", "default"),
         "WANDB_NAME": (RUN_ID, "default"),
         "WANDB_RUN_GROUP": (RUN_ID, "default"),
@@ -148,7 +143,6 @@ def test_two_cpu_nodes() -> None:
         "starter": "setsid",
         "background_wait": 60,
         "checkpoint_dir": "",
-        "starter_reason": "auto: ann does not have lingering enabled (loginctl enable-linger)",
         "starter_fallback": None,
         "time_limit": 0,
         "stop_grace": 60,
@@ -166,14 +160,14 @@ def test_two_cpu_nodes() -> None:
 
 def test_one_node_without_a_route_meets_itself() -> None:
     plan = plan_of(1, facts={"net__routes": [], "gpu": NVIDIA})
-    assert plan["head"] == {"node": "node0", "address": "127.0.0.1", "reason": "all nodes are on one machine"}
+    assert (plan["head"]["node"], plan["head"]["address"]) == ("node0", "127.0.0.1")
     assert (plan["nnodes"], plan["nproc"], plan["world_size"]) == (1, 8, 8)
     assert environment(plan)["GLOO_SOCKET_IFNAME"] == "lo"
 
 
 def test_three_nvidia_nodes() -> None:
     plan = plan_of(3, facts={"gpu": NVIDIA, "hcas": [hca("mlx5_0")]}, threads=512)
-    assert plan["fabric"] == {"value": "rdma", "reason": "every node has usable RDMA ports"}
+    assert plan["fabric"]["value"] == "rdma"
     assert [job["first_rank"] for job in plan["jobs"].values()] == [0, 8, 16]
     assert [job["node_rank"] for job in plan["jobs"].values()] == [0, 1, 2]
     assert plan["world_size"] == 24
@@ -203,7 +197,7 @@ def test_amd_nodes_have_their_own_name_for_threads_too() -> None:
         2, facts={"gpu": AMD}, threads={"value": 256, "origin": "environment THREADS", "layer": "environment"}
     )
     for name in ("NCCL_NTHREADS", "RCCL_THREADS_PER_BLOCK"):
-        assert variable(plan, name)[:2] == ("256", "environment THREADS")
+        assert variable(plan, name) == ("256", "environment")
 
 
 def test_nodes_of_one_machine_share_its_cores_and_may_meet_on_the_loopback() -> None:
@@ -221,7 +215,6 @@ def test_a_gpu_off_the_nvlink_fabric_is_a_warning_of_the_plan() -> None:
     assert [(finding["node"], finding["status"], finding["check"]) for finding in findings] == [
         ("node0", "warn", "gpus")
     ]
-    assert "GPU 7 is SYS to the others" in findings[0]["observed"]
 
 
 def test_a_thousand_nodes() -> None:

@@ -12,93 +12,32 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
-from ansible_collections.muster.train.tests.support.plan_parts import facts_dict, node, nodes, policy, refusal, request
+from ansible_collections.muster.train.tests.support.cases import Case, outcomes
+from ansible_collections.muster.train.tests.support.plan_parts import facts_dict, node, nodes, policy, refused, request
 from ansible_collections.muster.train.tests.support.rdma_parts import down, hca
 
 NVIDIA = {"vendor": "nvidia", "count": 8}
 AMD = {"vendor": "amd", "count": 8}
 
 
-def test_no_node() -> None:
-    assert refusal(request(0), policy(), [])[0].startswith(
-        "cluster: nodes: the launch has no node; expected at least one host"
-    )
+WITHOUT_TORCH = {"torch": None, "site_packages": ["/v/site-packages"]}
+WITHOUT_LOCKS = {"workdir__filesystem": "lustre", "workdir__flock": False, "workdir__flock_error": "not implemented"}
+HOLDERS = {"29500": {"pid": 12, "command": "python3 other.py", "run_id": None}}
 
 
-def test_an_unknown_launcher_is_refused_with_the_known_ones() -> None:
-    [line] = refusal(request(2, launcher="mpirun"), policy(), nodes(2))
-    assert line.startswith("cluster: launcher: mpirun is unknown; expected one of torchrun, python, exec (-e launcher)")
-
-
-def test_torchrun_without_torch_is_refused() -> None:
-    without = {"torch": None, "site_packages": ["/v/site-packages"]}
-    [line] = refusal(request(2), policy(), [node(0), node(1, versions=without)])
-    assert line.startswith(
-        "node1: torch installed: /usr/bin/python3 has no torch (searched /v/site-packages); expected torch"
-    )
-    # Its ranks may find what the node does not know of; another launcher needs none.
-    for asked, of, env in (
-        (request(2, env={"PYTHONPATH": "/opt/torch"}), policy(), {}),
-        (request(2), policy(env={"PYTHONHOME": "/opt/py"}), {}),
-        (request(2), policy(), {"PYTHONPATH": "/opt/torch"}),
-        (request(2, launcher="python"), policy(), {}),
-    ):
-        assert make_plan(asked, of, [node(0), node(1, env, versions=without)])["nnodes"] == 2
-
-
-def test_a_work_directory_without_locks_is_refused() -> None:
-    without = {"workdir__flock": False, "workdir__flock_error": "Function not implemented"}
-    [line] = refusal(request(2), policy(), nodes(2, workdir__filesystem="lustre", **without))
-    assert line.startswith("node0 and node1: work directory: flock(2) does not work in /home/ann/muster on lustre: Fun")
-
-
-def test_a_policy_of_one_node_is_refused() -> None:
-    head, other = node(0), node(1)
+def of_one_node() -> list[Finding]:
+    """What is found of a node with another policy than the head's."""
     on = [
-        dataclasses.replace(head, policy={"launch_slot": "a"}),
-        dataclasses.replace(other, policy={"launch_slot": "b"}),
+        dataclasses.replace(node(0), policy={"launch_slot": "a"}),
+        dataclasses.replace(node(1), policy={"launch_slot": "b"}),
     ]
-    [line] = refusal(request(2), policy(slot="a"), on)
-    assert line.startswith("node1: launch_slot: it is 'b' for this node; expected 'a' as for the head, node0")
+    return refused(request(2), policy(slot="a"), on)
 
 
-def test_rdma_without_devices_is_an_error() -> None:
-    lines = refusal(request(2, mode="rdma"), policy(), [node(0, hcas=[hca("mlx5_0")]), node(1)])
-    assert [line.split(": ")[:2] for line in lines] == [["node1", "rdma ports"]]
-
-
-def test_rdma_that_an_environment_disables_is_an_error() -> None:
-    on = nodes(2, hcas=[hca("mlx5_0")])
-    [line] = refusal(request(2, mode="rdma"), policy(env={"NCCL_IB_DISABLE": 1}), on)
-    assert "NCCL_IB_DISABLE=1 (cluster (launch_env)) contradicts mode=rdma (-e mode)" in line
-
-
-def test_a_loopback_head_address_on_several_machines_is_an_error() -> None:
-    [line] = refusal(request(2), policy(head_address="127.0.0.1"), nodes(2))
-    assert line.startswith("node0: interface: 127.0.0.1 is a loopback address, but the nodes are on different machines")
-
-
-def test_a_taken_port_names_its_holder() -> None:
-    holders = {"29500": {"pid": 12, "command": "python3 other.py", "run_id": None}}
-    on = [node(0, net__listening=[29500], net__holders=holders), node(1)]
-    [line] = refusal(request(2, master_port=29500), policy(), on)
-    assert line.startswith("node0: port: port 29500 is taken by process 12 (python3 other.py); expected")
-
-
-def test_the_ports_of_other_nodes_do_not_matter() -> None:
-    on = [node(0), node(1, net__listening=[29500])]
-    assert make_plan(request(2, master_port=29500), policy(), on)["master_port"] == 29500
-
-
-def test_unknown_facts_are_named_and_nothing_is_guessed() -> None:
-    lines = refusal(request(2), policy(), [node(0), node(1, net=None)])
-    assert len(lines) == 1
-    assert lines[0].startswith("node1: facts: net is unknown; expected facts net")
-
-
-def test_all_errors_are_shown_at_once() -> None:
+def everything() -> list[Finding]:
+    """What is found where all sorts of things are wrong."""
     identity = facts_dict(1)["workdir"]["identity"]
     on = [
         node(
@@ -111,25 +50,95 @@ def test_all_errors_are_shown_at_once() -> None:
         node(3, config={"path": "/home/ann/code/big.yaml", "text": "- a"}),
     ]
     asked = request(4, config="big.yaml", mode="rdma", master_port=29500, channels=42, env={"NCCL_MIN_NCHANNELS": "50"})
-    lines = refusal(asked, policy(head_address="localhost", env={"RANK": "1"}), on)
-    assert sorted(tuple(line.split(": ")[:2]) for line in lines) == sorted(
-        [
-            ("node0", "slot"),
-            ("node0", "port"),
-            ("node0", "interface"),
-            ("node0, node1, node2 and node3", "rdma ports"),
-            ("node0, node1, node2 and node3", "environment"),
-            ("node1", "work directory"),
-            ("node1", "python interpreter"),
-            ("node1", "nproc"),
-            ("node1", "environment"),
-            ("node2", "node"),
-            ("node2", "code directory"),
-            ("node3", "files"),
-            ("cluster", "environment"),
-        ]
-    )
-    assert all("; " in line for line in lines)
+    return refused(asked, policy(head_address="localhost", env={"RANK": "1"}), on)
+
+
+CASES = [
+    Case("no node", lambda: refused(request(0), policy(), []), [("nodes", None, "fail")]),
+    Case(
+        "an unknown launcher",
+        lambda: refused(request(2, launcher="mpirun"), policy(), nodes(2)),
+        [("launcher", None, "fail")],
+    ),
+    Case(
+        "torchrun without torch",
+        lambda: refused(request(2), policy(), [node(0), node(1, versions=WITHOUT_TORCH)]),
+        [("torch installed", "node1", "fail")],
+    ),
+    Case(
+        "a work directory without locks",
+        lambda: refused(request(2), policy(), nodes(2, **WITHOUT_LOCKS)),
+        [("work directory", "node0", "fail"), ("work directory", "node1", "fail")],
+    ),
+    Case("a policy of one node", of_one_node, [("launch_slot", "node1", "fail")]),
+    Case(
+        "no RDMA devices",
+        lambda: refused(request(2, mode="rdma"), policy(), [node(0, hcas=[hca("mlx5_0")]), node(1)]),
+        [("rdma ports", "node1", "fail")],
+    ),
+    Case(
+        "RDMA that an environment disables",
+        lambda: refused(request(2, mode="rdma"), policy(env={"NCCL_IB_DISABLE": 1}), nodes(2, hcas=[hca("mlx5_0")])),
+        [("environment", "node0", "fail"), ("environment", "node1", "fail")],
+    ),
+    Case(
+        "a loopback address of the head of several machines",
+        lambda: refused(request(2), policy(head_address="127.0.0.1"), nodes(2)),
+        [("interface", "node0", "fail")],
+    ),
+    Case(
+        "a port that a process has",
+        lambda: refused(
+            request(2, master_port=29500),
+            policy(),
+            [node(0, net__listening=[29500], net__holders=HOLDERS), node(1)],
+        ),
+        [("port", "node0", "fail")],
+    ),
+    Case(
+        "unknown facts",
+        lambda: refused(request(2), policy(), [node(0), node(1, net=None)]),
+        [("facts", "node1", "error")],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_stands_against_a_plan(case: Case) -> None:
+    assert outcomes(case.find()) == case.outcomes
+
+
+def test_torch_is_not_missed_where_the_ranks_may_find_it() -> None:
+    # Its ranks may find what the node does not know of; another launcher needs none.
+    for asked, of, env in (
+        (request(2, env={"PYTHONPATH": "/opt/torch"}), policy(), {}),
+        (request(2), policy(env={"PYTHONHOME": "/opt/py"}), {}),
+        (request(2), policy(), {"PYTHONPATH": "/opt/torch"}),
+        (request(2, launcher="python"), policy(), {}),
+    ):
+        assert make_plan(asked, of, [node(0), node(1, env, versions=WITHOUT_TORCH)])["nnodes"] == 2
+
+
+def test_the_ports_of_other_nodes_do_not_matter() -> None:
+    on = [node(0), node(1, net__listening=[29500])]
+    assert make_plan(request(2, master_port=29500), policy(), on)["master_port"] == 29500
+
+
+def test_all_errors_are_shown_at_once() -> None:
+    assert {(finding.node, finding.check) for finding in everything()} == {
+        ("node0", "slot"),
+        ("node0", "port"),
+        ("node0", "interface"),
+        *((f"node{number}", "rdma ports") for number in range(4)),
+        *((f"node{number}", "environment") for number in range(4)),
+        ("node1", "work directory"),
+        ("node1", "python interpreter"),
+        ("node1", "nproc"),
+        ("node2", "node"),
+        ("node2", "code directory"),
+        ("node3", "files"),
+        (None, "environment"),
+    }
 
 
 @pytest.mark.slow

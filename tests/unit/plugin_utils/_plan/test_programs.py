@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.tests.support.plan_parts import nodes, policy, refusal, request
+from ansible_collections.muster.train.tests.support.cases import Case, outcomes
+from ansible_collections.muster.train.tests.support.plan_parts import nodes, policy, refused, request
 from ansible_collections.muster.train.tests.support.plans import NVIDIA, environment, plan_of, variable
 
 RANK_VARIABLES = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "ROLE_RANK", "TORCHELASTIC_RUN_ID"}
@@ -34,9 +35,18 @@ def test_the_launcher_exec_runs_one_program_on_each_node(parameters: dict[str, A
         assert not RANK_VARIABLES & values.keys()
 
 
-def test_a_script_of_the_launcher_exec_that_is_a_path_has_to_be_there() -> None:
-    (line,) = refusal(request(1, launcher="exec", script="bin/run"), policy(), nodes(1))
-    assert "bin/run" in line
+CASES = [
+    Case(
+        "no file of the launcher exec",
+        lambda: refused(request(1, launcher="exec", script="bin/run"), policy(), nodes(1)),
+        [("files", "node0", "fail")],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_script_of_the_launcher_exec_that_is_a_path_has_to_be_there(case: Case) -> None:
+    assert outcomes(case.find()) == case.outcomes
 
 
 def test_the_launcher_python_passes_ranks_in_the_environment() -> None:
@@ -47,4 +57,4 @@ def test_the_launcher_python_passes_ranks_in_the_environment() -> None:
     expected |= {"MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "31000"}
     expected |= {"NODE_RANK": "1", "NNODES": "2", "GROUP_WORLD_SIZE": "2"}
     assert expected.items() <= environment(plan, "node1").items()
-    assert variable(plan, "RANK", "node1") == ("1", "muster", "launcher python")
+    assert variable(plan, "RANK", "node1") == ("1", "machine")
