@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
@@ -23,7 +23,7 @@ class Case:
 
     name: str
     find: Callable[[], list[Finding]]
-    outcomes: list[Outcome]
+    outcomes: Sequence[Outcome]
 
     def message(self) -> Message:
         return self.name, lines(self.find())

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +18,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.request impo
     Situation,
     make_request,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import Refusal
 
 RUN_ID = "multinode_42ch_256th_20261120_143052"
 
@@ -65,15 +67,58 @@ def make(
     )
 
 
-def refused(*args: Any, **kwargs: Any) -> tuple[str, ...]:
+def reasons(*args: Any, **kwargs: Any) -> tuple[str | Refusal, ...]:
+    """Why such a request is refused: each reason is one line that a terminal can show."""
     with pytest.raises(InvalidRequest) as caught:
         make(*args, **kwargs)
-    lines = tuple(str(caught.value).split("\n"))
+    lines = str(caught.value).split("\n")
+    assert len(lines) == len(caught.value.reasons)
     assert all(line and line.isprintable() for line in lines)
-    return lines
+    return caught.value.reasons
 
 
-def only_line(*args: Any, **kwargs: Any) -> str:
-    lines = refused(*args, **kwargs)
-    assert len(lines) == 1, lines
-    return lines[0]
+def lines_of(*args: Any, **kwargs: Any) -> list[str]:
+    """The same as a user reads it."""
+    return str(InvalidRequest(reasons(*args, **kwargs))).split("\n")
+
+
+# The parameter of a refusal and the layer that gave its value; None where only the text has them.
+Outcome = tuple[str | None, str | None]
+
+
+def refusals(*args: Any, **kwargs: Any) -> list[Outcome]:
+    """What the refusals of such a request say to a program."""
+    return [
+        (reason.name, reason.origin.layer.value if reason.origin else None)
+        if isinstance(reason, Refusal)
+        else (None, None)
+        for reason in reasons(*args, **kwargs)
+    ]
+
+
+@dataclasses.dataclass(frozen=True)
+class RefusedRequest:
+    """A case by its name, the arguments of `make`, and the refusals; its lines are in tests/screens/messages."""
+
+    name: str
+    outcomes: list[Outcome]
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+
+    def refusals(self) -> list[Outcome]:
+        return refusals(*self.args, **self.options)
+
+    def lines(self) -> list[str]:
+        return lines_of(*self.args, **self.options)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def refused(name: str, outcome: Outcome, *args: Any, **options: Any) -> RefusedRequest:
+    """A request that is refused for one reason."""
+    return RefusedRequest(name, [outcome], args, options)
+
+
+# A reason that is a text only.
+NAMELESS: Outcome = (None, None)

@@ -155,4 +155,6 @@ STATES = [state(node.code) for node in COPIES.values() if node.code]
 def test_nodes_agree_in_changes_only_if_their_files_are_the_same() -> None:
     assert len(set(STATES)) == len(COPIES)
     assert STATES[-1] is None
-    assert state(facts(7, **tree(a="1")).code) == STATES[0]
+    again = facts(7, **tree(a="1")).code
+    assert again is not None
+    assert state(again) == STATES[0]

