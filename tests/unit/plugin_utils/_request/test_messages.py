@@ -17,6 +17,7 @@ from ansible_collections.muster.train.tests.unit.plugin_utils._request import (
     test_on_end,
     test_parameters,
     test_points,
+    test_request,
     test_request_refused,
     test_run_id,
 )
@@ -48,6 +49,10 @@ def messages() -> Iterator[Message]:
         for name, raws in values.items():
             shown = (raw for raw in raws if raw != test_parameters.NESTED)
             yield f"values of {verb}: {name}", [str(test_parameters.refusal(table[name], raw)) for raw in shown]
+    for number, request in enumerate(test_request.relaunched(), start=1):
+        items = request["parameters"].items()
+        origins = [f"{name}: {item['origin']}" for name, item in items if item["layer"] != "default"]
+        yield f"origins of values: launch {number} of a run", origins
     yield "run IDs: paths", errors(run_id.check, test_run_id.PATHS)
     yield "run IDs: others", errors(run_id.check, test_run_id.NO_RUN_IDS)
     yield "end of a run", errors(on_end.check, test_on_end.REFUSED)

@@ -11,11 +11,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._request.request import Request, command_line
-from ansible_collections.muster.train.tests.support.requests import (
-    RUN_ID,
-    SITUATION,
-    make,
-)
+from ansible_collections.muster.train.tests.support.requests import RUN_ID, SITUATION, make
+from ansible_collections.muster.train.tests.support.words import without_words
 
 # The shape
 
@@ -45,7 +42,7 @@ def test_the_whole_request() -> None:
         "options": [],
         "versions": {"muster": "0.1.0", "ansible_core": "2.19.14", "python": "3.11.7"},
     }
-    extra_vars = {name: (value, f"-e {name}", "extra_vars") for name, value in GIVEN.items()}
+    extra_vars = {name: (value, "extra_vars") for name, value in GIVEN.items()}
     nothing = ("nproc", "nnodes", "config", "config_name", "module", "master_port", "time_limit", "wait")
     choices = {"config_option": "--config", "launcher": "torchrun", "mode": "auto", "output": "table"}
     switches = {"follow": True, "sync": False, "all": False, "max_restarts": 0, "lines": 0}
@@ -56,9 +53,9 @@ def test_the_whole_request() -> None:
         "script_args": [],
         "env": {},
     }
-    default = {name: (value, "default", "default") for name, value in defaults.items()}
-    given = {**extra_vars, **default, "script": ("train.py", "cluster (launch_defaults)", "cluster")}
-    assert {name: tuple(setting.values()) for name, setting in parameters.items()} == given
+    default = {name: (value, "default") for name, value in defaults.items()}
+    given = {**extra_vars, **default, "script": ("train.py", "cluster")}
+    assert {name: (setting["value"], setting["layer"]) for name, setting in parameters.items()} == given
 
 
 def test_two_requests_share_nothing() -> None:
@@ -97,38 +94,35 @@ def plan_of(request: Request) -> dict[str, Any]:
     return {"run_id": request["run_id"], "parameters": request["parameters"]}
 
 
-def test_a_relaunched_run_keeps_its_parameters() -> None:
+def relaunched() -> list[Request]:
+    """The requests of a run that is launched three times."""
     first = make({"channels": 42, "label": "base", "env": {"A": "1"}, "follow": False}, {"THREADS": "256"})
     again = make({"run_id": first["run_id"], "env": {"A": "2"}}, {"CONFIG_FILE": "c.yml"}, earlier=plan_of(first))
+    return [first, again, make({"run_id": first["run_id"]}, earlier=plan_of(again))]
+
+
+def test_a_relaunched_run_keeps_its_parameters() -> None:
+    first, again, third = relaunched()
     assert again["run_id"] == first["run_id"]
-    given = {name: item for name, item in again["parameters"].items() if item["origin"] != "default"}
-    assert given == {
-        "channels": {"value": 42, "origin": "-e channels, as in the run's plan", "layer": "earlier"},
-        "threads": {"value": 256, "origin": "environment THREADS, as in the run's plan", "layer": "earlier"},
-        "label": {"value": "base", "origin": "-e label, as in the run's plan", "layer": "earlier"},
-        "config": {"value": "c.yml", "origin": "environment CONFIG_FILE", "layer": "environment"},
-        "env": {"value": {"A": "2"}, "origin": "-e env", "layer": "extra_vars"},
-        "script": {"value": "train.py", "origin": "cluster (launch_defaults)", "layer": "cluster"},
-        "run_id": {"value": first["run_id"], "origin": "-e run_id", "layer": "extra_vars"},
+    given = {name: item for name, item in again["parameters"].items() if item["layer"] != "default"}
+    assert without_words(given) == {
+        "channels": {"value": 42, "layer": "earlier"},
+        "threads": {"value": 256, "layer": "earlier"},
+        "label": {"value": "base", "layer": "earlier"},
+        "config": {"value": "c.yml", "layer": "environment"},
+        "env": {"value": {"A": "2"}, "layer": "extra_vars"},
+        "script": {"value": "train.py", "layer": "cluster"},
+        "run_id": {"value": first["run_id"], "layer": "extra_vars"},
     }
-    third = make({"run_id": first["run_id"]}, earlier=plan_of(again))
-    assert third["parameters"]["label"] == {
-        "value": "base",
-        "origin": "-e label, as in the run's plan",
-        "layer": "earlier",
-    }
-    assert third["parameters"]["env"] == {
-        "value": {"A": "2"},
-        "origin": "-e env, as in the run's plan",
-        "layer": "earlier",
-    }
+    assert without_words(third["parameters"]["label"]) == {"value": "base", "layer": "earlier"}
+    assert without_words(third["parameters"]["env"]) == {"value": {"A": "2"}, "layer": "earlier"}
 
 
 def test_an_empty_value_clears_the_plan_s_on_a_relaunch() -> None:
     first = make({"label": "base", "script_args": ["--x"]})
     again = make({"run_id": first["run_id"], "label": "", "script_args": []}, earlier=plan_of(first))
-    assert again["parameters"]["label"] == {"value": None, "origin": "-e label", "layer": "extra_vars"}
-    assert again["parameters"]["script_args"] == {"value": [], "origin": "-e script_args", "layer": "extra_vars"}
+    assert without_words(again["parameters"]["label"]) == {"value": None, "layer": "extra_vars"}
+    assert without_words(again["parameters"]["script_args"]) == {"value": [], "layer": "extra_vars"}
 
 
 def test_another_program_does_not_get_the_plan_s_arguments() -> None:
@@ -188,10 +182,10 @@ def test_the_other_verbs_have_the_same_fields(verb: str, names: set[str]) -> Non
 
 def test_other_verbs_leave_launch_defaults_and_the_environment_alone() -> None:
     request = make(environment={"LABEL": "x y", "CHANNELS": "none"}, defaults={"wrong": 1}, verb="status")
-    assert request["parameters"] == {
-        "run_id": {"value": None, "origin": "default", "layer": "default"},
-        "all": {"value": False, "origin": "default", "layer": "default"},
-        "output": {"value": "table", "origin": "default", "layer": "default"},
+    assert without_words(request["parameters"]) == {
+        "run_id": {"value": None, "layer": "default"},
+        "all": {"value": False, "layer": "default"},
+        "output": {"value": "table", "layer": "default"},
     }
 
 
@@ -212,25 +206,22 @@ def test_extra_vars_win_over_the_environment_and_that_over_the_cluster() -> None
         "MASTER_PORT": "29500",
     }
     request = make({"channels": "42"}, environment, {"script": "t.py", "channels": 1, "threads": 64, "mode": "tcp"})
-    settings = {
-        name: (p["value"], p["origin"]) for name, p in request["parameters"].items() if p["origin"] != "default"
-    }
+    settings = {name: (p["value"], p["layer"]) for name, p in request["parameters"].items() if p["layer"] != "default"}
     assert settings == {
-        "channels": (42, "-e channels"),
-        "threads": (512, "environment THREADS"),
-        "config": ("a.yaml", "environment CONFIG_FILE"),
-        "nproc": (4, "environment NPROC_PER_NODE"),
-        "label": ("env", "environment LABEL"),
-        "master_port": (29500, "environment MASTER_PORT"),
-        "mode": ("tcp", "cluster (launch_defaults)"),
-        "script": ("t.py", "cluster (launch_defaults)"),
+        "channels": (42, "extra_vars"),
+        "threads": (512, "environment"),
+        "config": ("a.yaml", "environment"),
+        "nproc": (4, "environment"),
+        "label": ("env", "environment"),
+        "master_port": (29500, "environment"),
+        "mode": ("tcp", "cluster"),
+        "script": ("t.py", "cluster"),
     }
 
 
 def test_an_empty_environment_variable_is_unset() -> None:
-    assert make(environment={"CHANNELS": "", "LABEL": ""})["parameters"]["channels"] == {
+    assert without_words(make(environment={"CHANNELS": "", "LABEL": ""})["parameters"]["channels"]) == {
         "value": None,
-        "origin": "default",
         "layer": "default",
     }
 
@@ -238,20 +229,20 @@ def test_an_empty_environment_variable_is_unset() -> None:
 def test_empty_text_and_null_clear_the_cluster_s_value() -> None:
     defaults = {"script": "t.py", "config": "c.yaml", "channels": 8, "launcher": "torchrun", "env": {"A": "1"}}
     request = make({"config": "", "channels": None, "env": ""}, {"CHANNELS": "9"}, defaults)
-    assert request["parameters"]["config"] == {"value": None, "origin": "-e config", "layer": "extra_vars"}
-    assert request["parameters"]["channels"] == {"value": None, "origin": "-e channels", "layer": "extra_vars"}
-    assert request["parameters"]["env"] == {"value": {}, "origin": "-e env", "layer": "extra_vars"}
+    assert without_words(request["parameters"]["config"]) == {"value": None, "layer": "extra_vars"}
+    assert without_words(request["parameters"]["channels"]) == {"value": None, "layer": "extra_vars"}
+    assert without_words(request["parameters"]["env"]) == {"value": {}, "layer": "extra_vars"}
 
 
 def test_another_script_drops_the_cluster_s_config_and_arguments() -> None:
     defaults = {"script": "example.py", "config": "example.yaml", "script_args": ["--steps", "5"], "nproc": 2}
     request = make({"script": "mine.py"}, None, defaults)
-    assert request["parameters"]["script"] == {"value": "mine.py", "origin": "-e script", "layer": "extra_vars"}
-    assert request["parameters"]["config"] == {"value": None, "origin": "default", "layer": "default"}
-    assert request["parameters"]["script_args"] == {"value": [], "origin": "default", "layer": "default"}
+    assert without_words(request["parameters"]["script"]) == {"value": "mine.py", "layer": "extra_vars"}
+    assert without_words(request["parameters"]["config"]) == {"value": None, "layer": "default"}
+    assert without_words(request["parameters"]["script_args"]) == {"value": [], "layer": "default"}
     assert request["parameters"]["nproc"]["value"] == 2
     kept = make({"script": "mine.py", "config": "mine.yaml"}, None, defaults)
-    assert kept["parameters"]["config"] == {"value": "mine.yaml", "origin": "-e config", "layer": "extra_vars"}
+    assert without_words(kept["parameters"]["config"]) == {"value": "mine.yaml", "layer": "extra_vars"}
     from_environment = make({"script": "mine.py"}, {"CONFIG_FILE": "env.yaml"}, defaults)
     assert from_environment["parameters"]["config"]["value"] == "env.yaml"
 
@@ -269,7 +260,7 @@ def test_the_option_of_a_configuration_belongs_to_its_program_and_may_be_nothing
 def test_a_module_wins_over_the_cluster_s_script() -> None:
     request = make({"module": "pkg.train"}, None, {"script": "example.py"})
     assert request["parameters"]["module"]["value"] == "pkg.train"
-    assert request["parameters"]["script"] == {"value": None, "origin": "default", "layer": "default"}
+    assert without_words(request["parameters"]["script"]) == {"value": None, "layer": "default"}
 
 
 # The command

@@ -114,12 +114,9 @@ def test_the_names_in_the_templates_of_an_inventory() -> None:
 
 
 def test_the_launcher_python_starts_one_rank_a_node() -> None:
-    assert make({"launcher": "python"})["parameters"]["nproc"] == {"value": 1, "origin": "default", "layer": "default"}
-    assert make({"launcher": "python", "nproc": "1"})["parameters"]["nproc"] == {
-        "value": 1,
-        "origin": "-e nproc",
-        "layer": "extra_vars",
-    }
+    for given, layer in (({}, "default"), ({"nproc": "1"}, GIVEN)):
+        setting = make({"launcher": "python", **given})["parameters"]["nproc"]
+        assert (setting["value"], setting["layer"]) == (1, layer)
 
 
 # The inventory
