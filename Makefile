@@ -40,7 +40,7 @@ stages: dev ## show when each stage last passed, and at which commit
 	@python tools/stage.py show gate $(STAGES)
 
 screens: dev ## write tests/screens anew: what a person reads, to be reviewed in the diff
-	MUSTER_WRITE_SCREENS=1 pytest tests/unit/test_screens.py tests/unit/*/*/test_messages.py
+	MUSTER_WRITE_SCREENS=1 pytest tests/unit/test_screens.py `find tests/unit -name test_messages.py`
 
 test-slow: dev ## stage: unit tests that start programs or try thousands of inputs
 	$(STAGE) $@ $(PYTEST) -m slow --timeout=300

@@ -25,7 +25,3 @@ def check(hcas: list[Hca] | None = None, **values: str) -> list[Finding]:
 
 
 INTERFACES = net(eth0="10.9.0.1/16", eth1="10.1.0.1/24", eth10="10.10.0.1/24")
-
-
-def observations(findings: list[Finding]) -> str:
-    return "; ".join(finding.observed for finding in findings)
