@@ -85,7 +85,9 @@ def run_pytest(stage: str, command: list[str]) -> tuple[int, Tests, list[str]]:
 
     print(f"\nrunning {len(tests.failures)} failed tests once more, alone", flush=True)
     options = ["--numprocesses=0", "--last-failed", "--last-failed-no-failures=none", f"--junitxml={reports[1]}"]
-    again = subprocess.run([*command, *options], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    again = subprocess.run(
+        [*command, *options], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
     still = read_report(reports[1]).failures
     flaky = sorted(tests.failures.keys() - still.keys()) if again.returncode in (0, TESTS_FAILED) else []
     for name in flaky:
