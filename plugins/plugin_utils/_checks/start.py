@@ -156,7 +156,7 @@ def leftovers(node: Node, cluster: Cluster) -> Outcome:
     pids = ", ".join([*(str(process.pid) for process in remaining[:5]), *(["…"] if len(remaining) > 5 else [])])
     stop = cluster.launch.invocation.command("stop", "-e", f"run_id={runs[0]}")
     return failed(
-        f"{len(remaining)} processes of {', '.join(runs)} (pid {pids})",
+        f"{len(remaining)} process{'es' if len(remaining) > 1 else ''} of {', '.join(runs)} (pid {pids})",
         "no leftover processes: they hold memory and ports",
         "MUSTER_RUN_ID in /proc/PID/environ",
         sentence("unless it is a run of another slot or work directory: ", stop),
