@@ -28,7 +28,7 @@ launch: .venv/.local link ## train the example on the embedded cluster, two node
 unit: dev ## the fast unit tests, two minutes
 	$(PYTEST) -m unit tests/unit
 
-test: dev lint ## the gate, before every push: lint, the fast unit tests, 40 whole runs; ten minutes
+test: dev lint ## the gate, before every push: lint, the fast unit tests, 40 whole runs; seven minutes
 	$(STAGE) gate $(PYTEST) -m 'unit or gate'
 
 test-all: test ## the gate and every stage, one after the other; hours
