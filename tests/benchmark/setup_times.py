@@ -12,7 +12,6 @@ time with the image present, 15 s when nothing changes.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,26 +19,18 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
 
 from ansible_collections.muster.train.tests.support import real_hosts
+from ansible_collections.muster.train.tests.support.play import PLAYBOOK, run_to_end
 
 
 def play(verb: str, runtime: str) -> float:
     """Run a verb's playbook on the hosts; return the seconds."""
     inventory, variable = str(real_hosts.ALIKE.inventory), f"launch_runtime={runtime}"
-    command = ["playbook", "-i", inventory, f"muster.train.{verb}", "-e", variable]
+    command = [*PLAYBOOK, "-i", inventory, f"muster.train.{verb}", "-e", variable]
     begun = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-m", "ansible", *command],
-        cwd=real_hosts.ROOT,
-        env=real_hosts.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    done = run_to_end(command, real_hosts.environment(), timeout=None)
     seconds = time.monotonic() - begun
-    if done.returncode != 0:
-        raise SystemExit(f"{verb} failed:\n{done.stdout}")
+    if done.rc != 0:
+        raise SystemExit(f"{verb} failed:\n{done.out}")
     return seconds
 
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,7 +19,8 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.muster.train.tests.support.mutations import MUTATIONS, mutate
-from ansible_collections.muster.train.tests.support.real_hosts import ROOT, environment
+from ansible_collections.muster.train.tests.support.play import PLAYBOOK, ROOT, Played, run_to_end
+from ansible_collections.muster.train.tests.support.real_hosts import environment
 
 # What a scenario and the roles need of the collection.
 PARTS = ("galaxy.yml", "meta", "molecule", "playbooks", "plugins", "roles")
@@ -43,7 +42,7 @@ class Scenario:
         self._home = home
         self._inventory = inventory
 
-    def play(self, what: str, hosts: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    def play(self, what: str, hosts: Sequence[str]) -> Played:
         """Play a playbook of the scenario on these hosts and, where it does so, on the controller."""
         variables = {
             **environment(),
@@ -57,16 +56,8 @@ class Scenario:
         )
 
 
-def ansible(program: str, *arguments: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "ansible", program, *arguments],
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+def ansible(program: str, *arguments: str, env: dict[str, str]) -> Played:
+    return run_to_end([*PLAYBOOK[:-1], program, *arguments], env, timeout=None)
 
 
 @pytest.fixture(scope="module")
@@ -82,12 +73,12 @@ def inventory(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture(scope="module")
 def hosts(inventory: Path) -> list[str]:
     listed = ansible("inventory", "-i", str(inventory), "--list", env=environment())
-    assert listed.returncode == 0, listed.stdout
-    return list(json.loads(listed.stdout)["nodes"]["hosts"])
+    assert listed.rc == 0, listed.out
+    return list(json.loads(listed.out)["nodes"]["hosts"])
 
 
 # What converge and verify of a scenario with a broken role came to.
-Outcome = tuple[subprocess.CompletedProcess[str], subprocess.CompletedProcess[str]]
+Outcome = tuple[Played, Played]
 
 
 def broken(name: str, home: Path, inventory: Path, hosts: Sequence[str]) -> Outcome:
@@ -127,7 +118,7 @@ def outcome(
         def clean() -> None:
             """Leave hosts that have nothing of the role."""
             done = cleaner.play("cleanup", hosts)
-            assert done.returncode == 0, done.stdout
+            assert done.rc == 0, done.out
 
         clean()
         for turn in turns([name for name in selected if MUTATIONS[name][0] == role], hosts):
@@ -150,10 +141,10 @@ def outcome(
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_broken_role_turns_its_scenario_red(outcome: Callable[[str], Outcome], name: str) -> None:
     converged, verified = outcome(name)
-    if converged.returncode != 0:
+    if converged.rc != 0:
         # A role that asks the host what it has now notices by itself; anything else is a mutation that does not run.
-        assert " expected " in converged.stdout, converged.stdout
-        assert "UNREACHABLE" not in converged.stdout
+        assert " expected " in converged.out, converged.out
+        assert "UNREACHABLE" not in converged.out
         return
-    assert verified.returncode != 0, verified.stdout
-    assert "UNREACHABLE" not in verified.stdout
+    assert verified.rc != 0, verified.out
+    assert "UNREACHABLE" not in verified.out

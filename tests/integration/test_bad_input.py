@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.tests.support.cluster import PLAYBOOK, ROOT, RUN_ID, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.play import PLAYBOOK, ROOT, Played, run_to_end
 
 # Whoever hands one of these to a shell, or templates it, makes the file.
 SHELL = ["; touch {0}", "$(touch {0})", "`touch {0}`", "& touch {0} &", "| touch {0}", "' \" ; touch {0}"]
@@ -173,10 +173,7 @@ def test_from_another_directory(cluster: Cluster) -> None:
 
     def play(*options: str) -> Played:
         argv = [*PLAYBOOK, *options, str(ROOT / "launch.yml"), "-e", "channels=42"]
-        done = subprocess.run(
-            argv, cwd=elsewhere, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-        )
-        return Played(done.returncode, done.stdout)
+        return run_to_end(argv, environment, elsewhere, apart=True)
 
     played = play()
     assert played.rc == 2

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.muster.train.tests.support.checkouts import git, make_checkout
-from ansible_collections.muster.train.tests.support.cluster import RUN_ID, WORKLOADS, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, WORKLOADS, Cluster
+from ansible_collections.muster.train.tests.support.play import Played
 
 
 @pytest.fixture

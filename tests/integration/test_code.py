@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.muster.train.tests.support.real_hosts import ROOT, environment
+from ansible_collections.muster.train.tests.support.play import ROOT
+from ansible_collections.muster.train.tests.support.real_hosts import environment
 
 PLAY = [
     {

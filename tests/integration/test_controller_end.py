@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 from ansible_runner.interface import run
 
-from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 from ansible_collections.muster.train.tests.support.jobs import wait_for
+from ansible_collections.muster.train.tests.support.play import ROOT
 from ansible_collections.muster.train.tests.support.terminal import on_terminal
 
 # By hand more than CI has time for.

@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.play import ROOT
 
 pytestmark = pytest.mark.cores
 

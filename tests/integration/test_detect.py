@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.tests.support.cluster import Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import Cluster
+from ansible_collections.muster.train.tests.support.play import Played
 
 ROLE = """
 - name: Write the environment

@@ -24,8 +24,8 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._text.stamps import utc
 from ansible_collections.muster.train.tests.support import sshd
-from ansible_collections.muster.train.tests.support.cluster import Played
 from ansible_collections.muster.train.tests.support.desk import Desk
+from ansible_collections.muster.train.tests.support.play import Played
 
 pytestmark = pytest.mark.skipif(sshd.missing() is not None, reason=str(sshd.missing()))
 HOST, OTHER = sshd.ADDRESSES

@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.play import ROOT, Played, run_to_end, search_path
 
 LAUNCH = "ansible-playbook -i {} {} -e run_id={} -e follow=false -e script_args=--seconds=600"
 
@@ -26,21 +24,11 @@ def test_the_suggested_commands_work(cluster: Cluster) -> None:
     elsewhere = cluster.home / "else where"
     elsewhere.mkdir()
     kept = {name: value for name, value in cluster.environment().items() if not name.startswith("ANSIBLE_")}
-    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    environment = {**kept, "HOME": str(cluster.home), "PATH": path, "ANSIBLE_CALLBACK_RESULT_FORMAT": "yaml"}
+    mine = {"HOME": str(cluster.home), "PATH": search_path(), "ANSIBLE_CALLBACK_RESULT_FORMAT": "yaml"}
+    environment = {**kept, **mine}
 
     def typed(command: str) -> Played:
-        done = subprocess.run(
-            ["sh", "-c", command],
-            cwd=elsewhere,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        return Played(done.returncode, done.stdout)
+        return run_to_end(["sh", "-c", command], environment, elsewhere)
 
     def offered(played: Played, title: str) -> str:
         assert played.rc == 0, played.out

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.tests.support.real_hosts import MIXED, ROOT, environment
+from ansible_collections.muster.train.tests.support.play import ROOT, run_to_end
+from ansible_collections.muster.train.tests.support.real_hosts import MIXED, environment
 from ansible_collections.muster.train.tests.support.recaps import steps, surprises
 
 pytestmark = pytest.mark.hosts
@@ -28,30 +28,19 @@ def test_there_is_a_scenario() -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_scenario(scenario: str, mixed_inventory: Path, tmp_path: Path) -> None:
     assert mixed_inventory.is_dir()
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "molecule"),
-            *("-c", ".config/molecule/config.yml", "-c", ".config/molecule/hosts.yml"),
-            *("test", "--scenario-name", scenario, "--no-shared-state"),
-        ],
-        cwd=ROOT,
-        env={
-            **environment(),
-            "MOLECULE_GLOB": "molecule/hosts/*/molecule.yml",
-            "MUSTER_TEST_CLUSTER": MIXED.name,
-            "MOLECULE_EPHEMERAL_DIRECTORY": str(tmp_path),
-        },
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-    played = steps(done.stdout)
+    configs = ["-c", ".config/molecule/config.yml", "-c", ".config/molecule/hosts.yml"]
+    words = [*configs, "test", "--scenario-name", scenario, "--no-shared-state"]
+    mine = {
+        "MOLECULE_GLOB": "molecule/hosts/*/molecule.yml",
+        "MUSTER_TEST_CLUSTER": MIXED.name,
+        "MOLECULE_EPHEMERAL_DIRECTORY": str(tmp_path),
+    }
+    done = run_to_end([sys.executable, "-m", "molecule", *words], {**environment(), **mine}, timeout=None)
+    assert done.rc == 0, done.out
+    played = steps(done.out)
     # A step whose playbook is not there is no more than a warning.
     assert [step for step, changes in played if not changes] == []
-    assert surprises(played) == [], done.stdout
+    assert surprises(played) == [], done.out
     if (ROOT / "molecule/hosts" / scenario / "converge.yml").exists():
         names = [step for step, _changes in played]
         assert names[:4] == ["check", "converge", "check", "idempotence"]

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.tests.support.cluster import ROOT, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import Cluster
+from ansible_collections.muster.train.tests.support.play import ROOT, Played, run_to_end
 
 RUN_ID = "multinode_42ch_autoth_20261120_143052_first"
 TINY = ["model.layers=1", "model.width=32", "model.context=32", "training.lr=0.02", "training.log_every=1"]
@@ -32,17 +33,7 @@ def launch(cluster: Cluster, steps: int, *given: str, **more: Any) -> Played:
         "launch_workdir": str(cluster.home / "work") + "/{{ inventory_hostname }}",
     }
     ansible_playbook = str(Path(sys.executable).with_name("ansible-playbook"))
-    done = subprocess.run(
-        [ansible_playbook, "launch.yml", *given, "-e", json.dumps(parameters)],
-        cwd=ROOT,
-        env=cluster.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    return Played(done.returncode, done.stdout)
+    return run_to_end([ansible_playbook, "launch.yml", *given, "-e", json.dumps(parameters)], cluster.environment())
 
 
 def metrics(home: Path, rank: int) -> list[dict[str, Any]]:

@@ -11,8 +11,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,7 +19,8 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.muster.train.tests.support.real_hosts import ROOT, as_root, environment
+from ansible_collections.muster.train.tests.support.play import PLAYBOOK, run_to_end
+from ansible_collections.muster.train.tests.support.real_hosts import as_root, environment
 
 pytestmark = pytest.mark.hosts
 
@@ -225,21 +224,13 @@ def preflight(inventory: Path, home: Path, faults: dict[str, Fault]) -> Played:
     more, report = home / "more.yml", home / "preflight.json"
     more.write_text(yaml.safe_dump({"nodes": {"hosts": hosts}}))
     words = ["-i", str(inventory), "-i", str(more), "muster.train.preflight", "-e", f"preflight_json={report}"]
-    done = subprocess.run(
-        [sys.executable, "-m", "ansible", "playbook", *words],
-        cwd=ROOT,
-        # A connection that another play left open would outlive its sshd.
-        env={**environment(), "ANSIBLE_SSH_ARGS": "-o ControlPath=none", "COLUMNS": "120"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert report.exists(), done.stdout
+    # A connection that another play left open would outlive its sshd.
+    mine = {"ANSIBLE_SSH_ARGS": "-o ControlPath=none", "COLUMNS": "120"}
+    done = run_to_end([*PLAYBOOK, *words], {**environment(), **mine})
+    assert report.exists(), done.out
     document = json.loads(report.read_text())
     report.unlink()
-    return Played(done.returncode, done.stdout, document)
+    return Played(done.rc, done.out, document)
 
 
 @pytest.fixture(scope="module")

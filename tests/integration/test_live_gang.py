@@ -12,7 +12,6 @@ import contextlib
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,7 +22,8 @@ import yaml
 
 from ansible_collections.muster.train.tests.support.cluster import WORKLOADS
 from ansible_collections.muster.train.tests.support.jobs import wait_for
-from ansible_collections.muster.train.tests.support.real_hosts import ROOT, as_root, environment
+from ansible_collections.muster.train.tests.support.play import PLAYBOOK, Played, run_to_end
+from ansible_collections.muster.train.tests.support.real_hosts import as_root, environment
 
 pytestmark = pytest.mark.hosts
 
@@ -91,28 +91,20 @@ class Site:
 
     def play(
         self, verb: str, per_host: dict[str, dict[str, Any]] | None = None, kept: bool = False, **asked: Any
-    ) -> tuple[int, str]:
-        """Play a verb on the run, in sessions that stay open if `kept`; return its exit code and what it printed."""
+    ) -> Played:
+        """Play a verb on the run, in sessions that stay open if `kept`."""
         more = self._home / "more.yml"
         hosts = {host: {**self.policy, **(per_host or {}).get(host, {})} for host in HOSTS}
         more.write_text(yaml.safe_dump({"nodes": {"hosts": hosts}}))
         words = ["-i", str(self._inventory), "-i", str(more), f"muster.train.{verb}"]
-        done = subprocess.run(
-            [sys.executable, "-m", "ansible", "playbook", *words, "-e", json.dumps({"run_id": RUN_ID, **asked})],
-            cwd=ROOT,
-            env={**environment(), "COLUMNS": "120", **({} if kept else {"ANSIBLE_SSH_ARGS": "-o ControlPath=none"})},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        return done.returncode, done.stdout
+        mine = {"COLUMNS": "120", **({} if kept else {"ANSIBLE_SSH_ARGS": "-o ControlPath=none"})}
+        asking = ["-e", json.dumps({"run_id": RUN_ID, **asked})]
+        return run_to_end([*PLAYBOOK, *words, *asking], {**environment(), **mine})
 
     def launch(self, kept: bool = False) -> None:
         """Start a run that goes on, and wait until its ranks write."""
-        code, printed = self.play("launch", kept=kept, follow=False, script_args="--seconds 3000")
-        assert code == 0, printed
+        played = self.play("launch", kept=kept, follow=False, script_args="--seconds 3000")
+        assert played.rc == 0, played.out
         wait_for(lambda: all(self.steps()), "the ranks write")
 
     def on_hosts(self, script: str, hosts: Sequence[str] = HOSTS) -> dict[str, str]:
@@ -201,9 +193,11 @@ def test_sessions_break_and_a_node_is_cut_off(site: Site) -> None:
         site.wait_until_gone()
     finally:
         site.mend("n3")
-    code, printed = site.play("status")
-    assert code == 0, printed
-    assert re.search(rf"  lost · .*\n  n3: no sign of life from its runner for {LOST_AFTER_S} s\n", printed), printed
+    played = site.play("status")
+    assert played.rc == 0, played.out
+    assert re.search(rf"  lost · .*\n  n3: no sign of life from its runner for {LOST_AFTER_S} s\n", played.out), (
+        played.out
+    )
     for host in ("n1", "n2"):
         end = site.states()[host]["end"]
         assert (end["verdict"], end["node"]) == ("lost", "n3"), end
@@ -216,13 +210,13 @@ def test_a_node_boots(site: Site) -> None:
     site.wait_until_ended("n1", "n3")
     site.wait_until_gone()
     assert site.on_hosts(f"flock --nonblock {SLOT} echo free") == dict.fromkeys(HOSTS, "free\n")
-    code, printed = site.play("status")
-    assert code == 0, printed
-    assert re.search(r"  lost · .*\n  n2: the node was rebooted while the run was running", printed), printed
+    played = site.play("status")
+    assert played.rc == 0, played.out
+    assert re.search(r"  lost · .*\n  n2: the node was rebooted while the run was running", played.out), played.out
 
-    code, printed = site.play("launch", script_args="--seconds 1")
-    assert code == 0, printed
-    assert "succeeded · 3 ranks on 3 nodes" in printed
+    played = site.play("launch", script_args="--seconds 1")
+    assert played.rc == 0, played.out
+    assert "succeeded · 3 ranks on 3 nodes" in played.out
 
 
 def test_a_full_disk_on_one_node_starts_no_node(site: Site) -> None:
@@ -230,8 +224,8 @@ def test_a_full_disk_on_one_node_starts_no_node(site: Site) -> None:
         mends.callback(site.on_hosts, "rm -rf /mnt/small/work /mnt/small/full", ["n2"])
         full = "install -d -o ann -g ann /mnt/small/work; dd if=/dev/zero of=/mnt/small/full bs=4k 2>/dev/null || :"
         site.on_hosts(full, ["n2"])
-        code, printed = site.play("launch", {"n2": {"launch_workdir": "/mnt/small/work"}}, follow=False)
-        assert code != 0
-        assert "n2: disks: /mnt/small/work (/mnt/small) is 100 % full" in printed, printed
+        played = site.play("launch", {"n2": {"launch_workdir": "/mnt/small/work"}}, follow=False)
+        assert played.rc != 0
+        assert "n2: disks: /mnt/small/work (/mnt/small) is 100 % full" in played.out, played.out
         assert site.left() == {}
         assert site.on_hosts(f"find {HOME} /mnt/small -name {RUN_ID}") == dict.fromkeys(HOSTS, "")

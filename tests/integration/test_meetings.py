@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.tests.support.cluster import RUN_ID, WORKLOADS, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, WORKLOADS, Cluster
+from ansible_collections.muster.train.tests.support.play import Played
 
 OTHER = "multinode_42ch_autoth_20261120_143052_other"
 NODES = ["node0", "node1"]

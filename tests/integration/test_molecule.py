@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from ansible_collections.muster.train.tests.support.play import ROOT, run_to_end
+from ansible_collections.muster.train.tests.support.real_hosts import environment
+
 pytestmark = pytest.mark.hosts
 
-ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = sorted(path.parent.name for path in ROOT.glob("molecule/*/molecule.yml"))
 
 
@@ -25,22 +25,7 @@ def test_there_is_a_scenario() -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_scenario(scenario: str, tmp_path: Path) -> None:
-    environment = {
-        **os.environ,
-        "MOLECULE_GLOB": "molecule/*/molecule.yml",
-        "NO_COLOR": "1",
-        "MOLECULE_EPHEMERAL_DIRECTORY": str(tmp_path),
-        # Molecule starts ansible-playbook by name.
-        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "molecule", "test", "--scenario-name", scenario],
-        cwd=ROOT,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
+    mine = {"MOLECULE_GLOB": "molecule/*/molecule.yml", "MOLECULE_EPHEMERAL_DIRECTORY": str(tmp_path)}
+    command = [sys.executable, "-m", "molecule", "test", "--scenario-name", scenario]
+    done = run_to_end(command, {**environment(), **mine}, timeout=None)
+    assert done.rc == 0, done.out

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import shutil
@@ -24,8 +23,9 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.tests.support import documents, sshd
-from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, WORKLOADS, Cluster
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, WORKLOADS, Cluster
 from ansible_collections.muster.train.tests.support.jobs import wait_for
+from ansible_collections.muster.train.tests.support.play import ROOT, Played, run_to_end, search_path
 
 FAILED = "multinode_42ch_autoth_20261120_143052_failed"
 STRANGER = "multinode_1ch_64th_20200101_000000"
@@ -52,15 +52,12 @@ class Answer:
 def ask(cluster: Cluster, verb: str, *extra: str, callback: str = CALLBACKS[0], **parameters: Any) -> Answer:
     """Run a verb; whatever it prints on the standard output must be what the schemas describe."""
     parameters = {"output": "json", **parameters}
-    command = cluster.command(f"playbooks/{verb}.yml", "-e", json.dumps(parameters), *extra)
-    environment = cluster.environment(ANSIBLE_STDOUT_CALLBACK=callback)
-    ended = subprocess.run(
-        command, env=environment, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
-    lines = list(map(json.loads, ended.stdout.splitlines() if parameters["output"] == "jsonl" else [ended.stdout]))
+    words = (f"playbooks/{verb}.yml", "-e", json.dumps(parameters), *extra)
+    ended = cluster.play(*words, apart=True, ANSIBLE_STDOUT_CALLBACK=callback)
+    lines = list(map(json.loads, ended.out.splitlines() if parameters["output"] == "jsonl" else [ended.out]))
     assert [error for line in lines for error in documents.errors(line)] == []
-    answer = Answer(ended.returncode, lines, ended.stderr)
-    assert (answer.document["verb"], answer.document["failed"]) == (verb, ended.returncode != 0), ended.stderr
+    answer = Answer(ended.rc, lines, ended.err)
+    assert (answer.document["verb"], answer.document["failed"]) == (verb, ended.rc != 0), ended.err
     assert answer.document["errors"] or not answer.document["failed"]
     return answer
 
@@ -229,41 +226,32 @@ def check_unreachable(cluster: Cluster) -> None:
 def test_jq_reads_it(ended: tuple[Cluster, Answer, Answer]) -> None:
     cluster, _succeeded, _failed = ended
     parameters = json.dumps({"run_id": FAILED, "output": "json"})
-    status = subprocess.Popen(
-        cluster.command("playbooks/status.yml", "-e", parameters),
-        env=cluster.environment(),
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
+    status = cluster.play("playbooks/status.yml", "-e", parameters, apart=True)
+    assert status.rc == 0, status.err
     read = subprocess.run(
         ["jq", "-er", '"\\(.verdict.verdict) \\(.verdict.cause.node) \\(.verdict.cause.exit_code)"'],
-        stdin=status.stdout,
+        input=status.out,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert status.wait() == 0
     assert read.stdout == "failed node1 7\n"
 
 
 def test_the_example_launches_by_ansible_runner(cluster: Cluster) -> None:
-    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     command = [sys.executable, str(ROOT / "examples" / "embedding" / "launch.py"), str(cluster.inventory), "sleeper.py"]
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = cluster.environment(PATH=path, ANSIBLE_COLLECTIONS_PATH=str(ROOT / "collections"))
-        return subprocess.run(
-            [*command, *arguments], env=environment, cwd=cluster.home, capture_output=True, text=True, check=False
-        )
+    def run(*arguments: str) -> Played:
+        environment = cluster.environment(PATH=search_path(), ANSIBLE_COLLECTIONS_PATH=str(ROOT / "collections"))
+        return run_to_end([*command, *arguments], environment, cluster.home, apart=True)
 
     succeeded = run("--seconds", "1")
-    assert succeeded.returncode == 0, succeeded.stderr
-    assert "- Plan the run\n" in succeeded.stdout.replace("muster.train.launch : ", "")
-    assert re.search(r"^sleeper_\S+: succeeded in \S+ s$", succeeded.stdout, re.MULTILINE), succeeded.stdout
+    assert succeeded.rc == 0, succeeded.err
+    assert "- Plan the run\n" in succeeded.out.replace("muster.train.launch : ", "")
+    assert re.search(r"^sleeper_\S+: succeeded in \S+ s$", succeeded.out, re.MULTILINE), succeeded.out
     failed = run("--fail-rank", "1", "--how", "exit7")
-    assert failed.returncode == 2, failed.stderr
-    assert re.search(r"^node1: sleeper_\S+ failed: node1: rank 1 exited with code 7$", failed.stdout, re.MULTILINE)
+    assert failed.rc == 2, failed.err
+    assert re.search(r"^node1: sleeper_\S+ failed: node1: rank 1 exited with code 7$", failed.out, re.MULTILINE)
 
 
 def test_a_follow_ends_when_its_reader_leaves(cluster: Cluster) -> None:
@@ -271,17 +259,10 @@ def test_a_follow_ends_when_its_reader_leaves(cluster: Cluster) -> None:
     assert launched.rc == 0, launched.err
     parameters = json.dumps({"run_id": RUN_ID, "output": "jsonl"})
     command = shlex.join(cluster.command("playbooks/follow.yml", "-e", parameters))
-    ended = subprocess.run(
-        ["bash", "-c", f"{command} 2>/dev/null | head -n 1; exit ${{PIPESTATUS[0]}}"],
-        env=cluster.environment(),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert ended.returncode == 128 + signal.SIGPIPE
-    assert json.loads(ended.stdout)["event"] == "sample"
+    pipe = f"{command} 2>/dev/null | head -n 1; exit ${{PIPESTATUS[0]}}"
+    ended = run_to_end(["bash", "-c", pipe], cluster.environment(), apart=True, timeout=300)
+    assert ended.rc == 128 + signal.SIGPIPE
+    assert json.loads(ended.out)["event"] == "sample"
     wait_for(lambda: cluster.controllers() == [], "no process of the controller is left", 60)
 
 

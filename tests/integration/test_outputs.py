@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.play import Played
 
 
 def write(cluster: Cluster, *arguments: str, **more: Any) -> Played:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.tests.support.cluster import Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import Cluster
+from ansible_collections.muster.train.tests.support.play import Played
 
 # What the machine of the tests is like is not what they are about.
 QUIET = ("disks", "leftovers", "hung", "gpu_processes", "kernel_log", "sudo", "memory", "device_files")

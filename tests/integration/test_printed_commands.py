@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.play import ROOT, Played, run_to_end
 
 BIN = Path(sys.executable).parent
 CLEAN = {"PATH": f"{BIN}:/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
@@ -33,19 +34,9 @@ class Shell:
         self.environment = {**CLEAN, "HOME": str(cluster.home)}
 
     def type(self, command: str) -> Played:
-        done = subprocess.run(
-            ["bash", "-c", command],
-            cwd=self.folder,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert SECRET not in done.stdout
-        return Played(done.returncode, done.stdout)
+        played = run_to_end(["bash", "-c", command], self.environment, self.folder, timeout=120)
+        assert SECRET not in played.out
+        return played
 
 
 def printed(played: Played, verb: str) -> str:

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.tests.support.cluster import RUN_ID, WORKLOADS, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, WORKLOADS, Cluster
+from ansible_collections.muster.train.tests.support.play import Played
 
 ROUNDS = int(os.environ.get("MUSTER_TEST_RACES", "8"))
 # The loser may wait for its member's slot; meanwhile the next rounds play.

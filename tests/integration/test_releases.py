@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.tests.support.real_hosts import ROOT, as_root, in_root
+from ansible_collections.muster.train.tests.support.play import ROOT
+from ansible_collections.muster.train.tests.support.real_hosts import as_root, in_root
 from ansible_collections.muster.train.tests.support.way import HOSTS, Way, changes
 
 pytestmark = pytest.mark.hosts
@@ -127,8 +128,8 @@ def launch_as_root(inventory: Path, home: Path, script: str, **asked: Any) -> tu
     way = Way(inventory, "host", home)
     way.policy |= {"ansible_become": True, "launch_workdir": "~/units", "launch_code_dir": CODE}
     way.policy["preflight_levels"] = {"kernel_log": "off"}
-    code, printed = way.try_to("launch", script="script.py", launcher="python", nproc=1, **asked)
-    return code, " ".join(printed.split()), way
+    played = way.try_to("launch", script="script.py", launcher="python", nproc=1, **asked)
+    return played.rc, played.words, way
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -14,7 +13,8 @@ from typing import Any
 import pytest
 from ansible_runner.interface import run
 
-from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.play import ROOT, search_path
 
 FACTS, JOB, FOLLOW = "muster.train.run_facts", "muster.train.run_start", "muster.train.run_follow"
 # The controller's own steps: they run once, on the head's name, and execute no module anywhere.
@@ -50,15 +50,13 @@ def launch(cluster: Cluster, tmp_path: Path, **parameters: Any) -> list[tuple[st
 def play(cluster: Cluster, tmp_path: Path, playbook: str, **parameters: Any) -> list[tuple[str, str, str]]:
     """Run a playbook by ansible-runner; return (host, action, outcome) of every task, in order."""
     (tmp_path / "runner").mkdir()
-    # The runner starts ansible-playbook by name.
-    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     done = run(
         private_data_dir=str(tmp_path / "runner"),
         project_dir=str(ROOT),
         playbook=str(ROOT / playbook),
         inventory=str(cluster.inventory),
         extravars=parameters,
-        envvars={"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "PATH": path},
+        envvars={"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "PATH": search_path()},
         quiet=True,
     )
     assert (done.status, done.rc) == ("successful", 0), done.stdout.read()

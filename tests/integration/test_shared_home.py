@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +16,8 @@ import pytest
 import yaml
 
 from ansible_collections.muster.train.tests.support.jobs import wait_for
-from ansible_collections.muster.train.tests.support.real_hosts import ROOT, as_root, environment
+from ansible_collections.muster.train.tests.support.play import PLAYBOOK, ROOT, run_to_end
+from ansible_collections.muster.train.tests.support.real_hosts import as_root, environment
 from ansible_collections.muster.train.tests.support.way import HOSTS
 
 pytestmark = pytest.mark.hosts
@@ -31,7 +30,7 @@ print("runs on", socket.gethostname(), "as", os.environ["RANK"], flush=True)
 while not os.path.exists(sys.argv[1]):
     time.sleep(0.1)
 """
-PATIENCE_S, PLAY_S = 180.0, 600.0
+PATIENCE_S = 180.0
 
 
 @dataclass
@@ -52,27 +51,15 @@ class Desk:
     def play(self, verb: str, *options: str, **asked: Any) -> str:
         """Play a verb, which must succeed; return what it printed."""
         source = str(self.inventory) if self.inventory.exists() else "localhost,"
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "ansible", "playbook", "-i", source, f"muster.train.{verb}"),
-                *("-e", json.dumps(asked), *options),
-            ],
-            cwd=self.home,
-            env={
-                **environment(),
-                "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-                "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"),
-                "ANSIBLE_SSH_EXTRA_ARGS": "-F none -o IdentitiesOnly=yes",
-            },
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=PLAY_S,
-            check=False,
-        )
-        assert done.returncode == 0, f"{verb}:\n{done.stdout}"
-        return done.stdout
+        words = ["-i", source, f"muster.train.{verb}", "-e", json.dumps(asked), *options]
+        mine = {
+            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+            "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"),
+            "ANSIBLE_SSH_EXTRA_ARGS": "-F none -o IdentitiesOnly=yes",
+        }
+        played = run_to_end([*PLAYBOOK, *words], {**environment(), **mine}, self.home)
+        assert played.rc == 0, f"{verb}:\n{played.out}"
+        return played.out
 
     def record(self) -> tuple[Path, dict[str, Any]]:
         """Return the newest experiment and what the controller wrote of it."""

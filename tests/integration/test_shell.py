@@ -9,7 +9,6 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.tests.support import documents, sshd
-from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, WORKLOADS, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, WORKLOADS, Cluster
+from ansible_collections.muster.train.tests.support.play import Played
 from ansible_collections.muster.train.tests.support.terminal import command_on_terminal
 
 pytestmark = pytest.mark.skipif(sshd.missing() is not None, reason=str(sshd.missing()))
@@ -38,9 +38,8 @@ def behind_ssh(tmp_path: Path) -> Iterator[Cluster]:
 
 
 def document(cluster: Cluster, **parameters: Any) -> dict[str, Any]:
-    command = cluster.command("playbooks/shell.yml", "-e", json.dumps({"output": "json", **parameters}))
-    printed = subprocess.run(command, env=cluster.environment(), cwd=ROOT, capture_output=True, text=True, check=False)
-    read: dict[str, Any] = json.loads(printed.stdout)
+    asked = json.dumps({"output": "json", **parameters})
+    read: dict[str, Any] = json.loads(cluster.play("playbooks/shell.yml", "-e", asked, apart=True).out)
     assert documents.errors(read) == []
     return read
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.muster.train.tests.support import documents
-from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 
@@ -47,15 +46,10 @@ def test_the_rank_that_hangs_is_alone(cluster: Cluster, tmp_path: Path) -> None:
     # The ranks had the signals that any Python has, and were sent none that ends them.
     assert {path.read_text() for path in tmp_path.glob("mark/handled_*")} == {"[2, 13, 25]"}
     assert cluster.identities() == before
-    printed = subprocess.run(
-        cluster.command("playbooks/stacks.yml", "-e", json.dumps({"output": "json", "rank": 2})),
-        env=cluster.environment(),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    document = json.loads(printed)
+    parameters = json.dumps({"output": "json", "rank": 2})
+    printed = cluster.play("playbooks/stacks.yml", "-e", parameters, apart=True)
+    assert printed.rc == 0, printed.err
+    document = json.loads(printed.out)
     assert documents.errors(document) == []
     assert [(stacks["rank"], stacks["node"]) for stacks in document["ranks"]] == [(2, "node1")]
     stopped = cluster.verb("stop")

@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from ansible_collections.muster.train.tests.faults import disks
-from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 from ansible_collections.muster.train.tests.support.jobs import wait_for
+from ansible_collections.muster.train.tests.support.play import Played
 
 pytestmark = pytest.mark.skipif(disks.skip_reason() is not None, reason=str(disks.skip_reason()))
 

@@ -19,8 +19,9 @@ import pytest
 from ansible_collections.muster.train.plugins.plugin_utils._sweep import record
 from ansible_collections.muster.train.plugins.plugin_utils._sweep.record import Sweep
 from ansible_collections.muster.train.tests.support import documents
-from ansible_collections.muster.train.tests.support.cluster import Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import Cluster
 from ansible_collections.muster.train.tests.support.jobs import wait_for
+from ansible_collections.muster.train.tests.support.play import Played
 from ansible_collections.muster.train.tests.support.terminal import on_terminal
 
 AXES = {"env.A": ["1", "2"], "env.B": ["1", "2"]}

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.tests.support import sshd
-from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.play import Played
 
 pytestmark = pytest.mark.skipif(sshd.missing() is not None, reason=str(sshd.missing()))
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 
 import pytest
 
-from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 from ansible_collections.muster.train.tests.support.jobs import wait_for
+from ansible_collections.muster.train.tests.support.play import Played
 
 OLD = "multinode_42ch_autoth_20261120_143052_first"
 STRANGER = "multinode_1ch_64th_20200101_000000"
@@ -246,21 +246,15 @@ def test_launch_and_follow_later(cluster: Cluster, script_args: list[str], named
 
 def test_a_program_reads_the_list_as_one_document(runs: tuple[Cluster, str]) -> None:
     cluster, new = runs
-    done = subprocess.run(
-        cluster.command("playbooks/list.yml"),
-        env=cluster.environment(ANSIBLE_STDOUT_CALLBACK="ansible.posix.json"),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    results = [task["hosts"] for play in json.loads(done.stdout)["plays"] for task in play["tasks"]]
+    done = cluster.play("playbooks/list.yml", apart=True, ANSIBLE_STDOUT_CALLBACK="ansible.posix.json")
+    assert done.rc == 0, done.err
+    results = [task["hosts"] for play in json.loads(done.out)["plays"] for task in play["tasks"]]
     (experiments,) = [host["experiments"] for hosts in results for host in hosts.values() if "experiments" in host]
     assert [(entry["run_id"], entry["verdict"], entry["ended"]) for entry in experiments] == [
         (OLD, "succeeded", True),
         (new, "running", False),
     ]
-    assert OLD in done.stderr, "what people read is printed beside it"
+    assert OLD in done.err, "what people read is printed beside it"
 
 
 def test_a_node_that_is_not_in_the_inventory_any_more_keeps_its_row(cluster: Cluster) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -22,10 +21,9 @@ from ansible_collections.muster.train.plugins.module_utils._records import layou
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.plugins.module_utils.runner.process import Process
 from ansible_collections.muster.train.tests.support.jobs import state_of_dir, wait_for
+from ansible_collections.muster.train.tests.support.play import LIMIT_S, PLAYBOOK, ROOT, Played, run_to_end, start
 
-ROOT = Path(__file__).resolve().parents[2]
 WORKLOADS = ROOT / "tests" / "integration" / "workloads"
-PLAYBOOK = [sys.executable, "-m", "ansible", "playbook"]
 # One id for every cluster's run: what tells two runs apart is the directory, and each test proves it anew.
 RUN_ID = "multinode_42ch_autoth_20261120_143052_test"
 
@@ -34,34 +32,6 @@ def port_range() -> str:
     """Return ports that no other worker of pytest takes: many, as runs that begin at one moment see the same free."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 6
     return f"{20000 + 2000 * worker}-{21999 + 2000 * worker}"
-
-
-@dataclass
-class Played:
-    """What a playbook printed and how it ended."""
-
-    rc: int
-    out: str
-
-    @property
-    def phases(self) -> dict[str, str]:
-        """The phase of each node in the table of `status`, `stop` or a verdict."""
-        return dict(
-            re.findall(r"^(node\d+) +(?:(?:\d+(?: \(for [^)]+\))?|spare) +)?([a-z_]+)\b", self.out, re.MULTILINE)
-        )
-
-    @property
-    def changed(self) -> dict[str, int]:
-        """How many tasks changed something, by host."""
-        changes = re.findall(r"^(\S+) +: ok=\d+ +changed=(\d+) ", self.out, re.MULTILINE)
-        return {host: int(number) for host, number in changes}
-
-    @property
-    def messages(self) -> list[str]:
-        """The lines that the first failed task says."""
-        block = re.search(r"^fatal: .* => *\n((?: .*\n|\n(?= ))+)", self.out, re.MULTILINE)
-        assert block, self.out
-        return str(yaml.safe_load(block[1])["msg"]).splitlines()
 
 
 @dataclass
@@ -134,33 +104,15 @@ class Cluster:
         mine = {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_LOCAL_TEMP": str(self.local_tmp)}
         return {**kept, **mine, **more}
 
-    def play(self, playbook: str, *extra: str, timeout: float = 600, **environment: str) -> Played:
+    def play(
+        self, playbook: str, *extra: str, apart: bool = False, timeout: float = LIMIT_S, **environment: str
+    ) -> Played:
         """Run a playbook to its end."""
-        done = subprocess.run(
-            self.command(playbook, *extra),
-            env=self.environment(**environment),
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
-        return Played(done.returncode, done.stdout)
+        return run_to_end(self.command(playbook, *extra), self.environment(**environment), apart=apart, timeout=timeout)
 
     def start(self, playbook: str, *extra: str, **environment: str) -> subprocess.Popen[str]:
         """Start a playbook in a process group of its own."""
-        return subprocess.Popen(
-            self.command(playbook, *extra),
-            env=self.environment(**environment),
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        return start(self.command(playbook, *extra), self.environment(**environment))
 
     def verb(self, verb: str, *extra: str, **parameters: Any) -> Played:
         """Run a verb's playbook to its end."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import getpass
 import json
 import os
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import yaml
 
 from ansible_collections.muster.train.tests.support import sshd
-from ansible_collections.muster.train.tests.support.cluster import PLAYBOOK, ROOT, Played
+from ansible_collections.muster.train.tests.support.play import PLAYBOOK, ROOT, Played, run_to_end
 
 
 @dataclass
@@ -41,19 +40,11 @@ class Desk:
         return {**os.environ, **local, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"), "COLUMNS": "160"}
 
     def run(self, verb: str, *extra: str, inventory: str | None = None, **parameters: Any) -> Played:
-        done = subprocess.run(
-            self.command(verb, *extra, inventory=inventory, **parameters),
-            env=self.environment(),
-            cwd=self.home,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=240,
-            check=False,
+        played = run_to_end(
+            self.command(verb, *extra, inventory=inventory, **parameters), self.environment(), self.home, timeout=240
         )
-        assert "Traceback" not in done.stdout
-        return Played(done.returncode, done.stdout)
+        assert "Traceback" not in played.out
+        return played
 
     def discover(self, *extra: str, **parameters: Any) -> Played:
         known = {

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from ansible_collections.muster.train.tests.support.cluster import ROOT
+from ansible_collections.muster.train.tests.support.play import ROOT
 
 IMAGE = "muster-test-userland:2"
 LINKS = ("bin", "lib", "lib64")

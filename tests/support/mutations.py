@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from .real_hosts import ROOT
+from .play import ROOT
 
 MUTATIONS = {
     f"{path.stem}: {mutation['name']}": (path.stem, mutation)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import secrets
 import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +15,8 @@ from typing import IO, Any
 
 import yaml
 
-from ansible_collections.muster.train.tests.support.real_hosts import ROOT, as_root, environment, in_root
+from ansible_collections.muster.train.tests.support.play import PLAYBOOK, start
+from ansible_collections.muster.train.tests.support.real_hosts import as_root, environment, in_root
 
 HOSTS = ("n1", "n2", "n3")
 HOME = "/home/ann/confidence"
@@ -148,16 +148,7 @@ class Site:
         """Start a verb on the run, in a process group of its own."""
         words = ["-i", str(self._inventory), "-i", str(self._more), f"muster.train.{verb}", "-e", f"run_id={RUN_ID}"]
         with self._output.open("w") as stream:
-            return subprocess.Popen(
-                [sys.executable, "-m", "ansible", "playbook", *words, *extra],
-                cwd=ROOT,
-                env={**environment(), **more},
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
-                text=True,
-                start_new_session=True,
-            )
+            return start([*PLAYBOOK, *words, *extra], {**environment(), **more}, stream)
 
     def watch(self) -> list[Watcher]:
         """Watch the hosts."""

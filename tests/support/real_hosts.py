@@ -13,14 +13,14 @@ import fcntl
 import json
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
+from ansible_collections.muster.train.tests.support.play import PLAYBOOK, ROOT, run_to_end, search_path
+
 SETTINGS = ROOT / "tests" / "cluster" / "vars" / "for_tests.yml"
 CACHE = ROOT / ".cache" / "cluster"
 # Building the images of three releases takes minutes.
@@ -48,32 +48,18 @@ class Hosts:
         """Play tests/cluster/`name`.yml for this cluster; what all clusters share is made by one worker at a time."""
         playbook = ROOT / "tests" / "cluster" / f"{name}.yml"
         settings = {"cluster_name": f"muster-{self.name}", "cluster_dir": str(CACHE / self.name), **self.settings}
-        command = [sys.executable, "-m", "ansible", "playbook", str(playbook), "--extra-vars", json.dumps(settings)]
+        command = [*PLAYBOOK, str(playbook), "--extra-vars", json.dumps(settings)]
         CACHE.mkdir(parents=True, exist_ok=True)
         with (CACHE / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            done = subprocess.run(
-                command,
-                cwd=ROOT,
-                env=environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                timeout=PLAY_S,
-                check=False,
-            )
-        if done.returncode != 0:
-            raise RuntimeError(f"{playbook.name} of the test cluster failed:\n{done.stdout}")
+            done = run_to_end(command, environment(), timeout=PLAY_S)
+        if done.rc != 0:
+            raise RuntimeError(f"{playbook.name} of the test cluster failed:\n{done.out}")
 
 
 def environment() -> dict[str, str]:
-    """As if the venv were active: ansible and molecule start each other by name."""
-    return {
-        **os.environ,
-        "NO_COLOR": "1",
-        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
-    }
+    """As if the venv were active."""
+    return {**os.environ, "NO_COLOR": "1", "PATH": search_path()}
 
 
 def why_not() -> str | None:

@@ -12,7 +12,8 @@ import signal
 import time
 from collections.abc import Callable
 
-from ansible_collections.muster.train.tests.support.cluster import ROOT, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import Cluster
+from ansible_collections.muster.train.tests.support.play import ROOT, Played
 
 LIMIT_S = 300
 

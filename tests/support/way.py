@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from .real_hosts import PLAY_S, ROOT, environment
+from .play import PLAYBOOK, ROOT, Played, run_to_end
+from .real_hosts import PLAY_S, environment
 
 # Of a cluster with three.
 HOSTS = ("n1", "n2", "n3")
@@ -36,54 +35,33 @@ class Way:
 
     def play(self, verb: str, *options: str, **asked: Any) -> str:
         """Play a verb, which must succeed; return what it printed."""
-        code, printed = self.try_to(verb, *options, **asked)
-        assert code == 0, f"{verb}:\n{printed}"
-        return printed
+        played = self.try_to(verb, *options, **asked)
+        assert played.rc == 0, f"{verb}:\n{played.out}"
+        return played.out
 
-    def try_to(self, verb: str, *options: str, **asked: Any) -> tuple[int, str]:
-        """Play a verb or a playbook of the checkout; return its exit code and what it printed."""
+    def try_to(self, verb: str, *options: str, **asked: Any) -> Played:
+        """Play a verb or a playbook of the checkout."""
         playbook = str(ROOT / verb) if verb.endswith(".yml") else f"muster.train.{verb}"
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "ansible", "playbook", "-i", str(self.inventory), playbook),
-                *("-e", json.dumps({**self.policy, **asked})),
-                *options,
-            ],
-            cwd=ROOT,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=PLAY_S,
-            check=False,
-        )
-        return done.returncode, done.stdout
+        words = ["-i", str(self.inventory), playbook, "-e", json.dumps({**self.policy, **asked}), *options]
+        return run_to_end([*PLAYBOOK, *words], environment(), timeout=PLAY_S)
 
     def train(self, **asked: Any) -> str:
         """Launch to the end; once more where PyTorch aborts a rank that has trained, while it leaves: a failure too."""
         for _attempt in range(2):
-            code, printed = self.try_to("launch", **asked)
-            if code == 0:
-                return printed
-            assert "SIGABRT" in printed, printed
-        raise AssertionError(printed)
+            played = self.try_to("launch", **asked)
+            if played.rc == 0:
+                return played.out
+            assert "SIGABRT" in played.out, played.out
+        raise AssertionError(played.out)
 
     def ask(self, host: str, *argv: str) -> str:
         """Ask a host itself, not the modules under test."""
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "ansible", "adhoc", "-i", str(self.inventory), host, "--one-line"),
-                *("-m", "ansible.builtin.command", "-a", json.dumps({"argv": list(argv)})),
-            ],
-            cwd=ROOT,
-            env={**environment(), "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.oneline"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout.rpartition("(stdout) ")[2].strip()
+        adhoc = [*PLAYBOOK[:-1], "adhoc", "-i", str(self.inventory), host, "--one-line"]
+        words = ["-m", "ansible.builtin.command", "-a", json.dumps({"argv": list(argv)})]
+        callback = {"ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.oneline"}
+        done = run_to_end([*adhoc, *words], {**environment(), **callback}, apart=True)
+        assert done.rc == 0, done.out + done.err
+        return done.out.rpartition("(stdout) ")[2].strip()
 
     def record(self) -> tuple[Path, dict[str, Any]]:
         """Return the newest experiment and what the controller wrote of it."""

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from ansible_collections.muster.train.tests.support.mutations import DEFECTS, MUTATIONS, Defect, mutate
-from ansible_collections.muster.train.tests.support.real_hosts import ROOT
+from ansible_collections.muster.train.tests.support.play import ROOT
 
 
 @pytest.mark.parametrize("name", MUTATIONS)

@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.tests.support.checkouts import git
-from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.play import ROOT
 
 PROGRAMS = Path(__file__).with_name("programs")
 PYTHON = ROOT / ".cache" / "workloads" / "venv" / "bin" / "python"

@@ -14,7 +14,7 @@ from ansible.errors import AnsibleError
 
 from ansible_collections.muster.train.plugins.action.run_facts import NEXT_MODULE, ActionModule
 from ansible_collections.muster.train.tests.support.actions import Hosts
-from ansible_collections.muster.train.tests.support.cluster import ROOT
+from ansible_collections.muster.train.tests.support.play import ROOT
 from ansible_collections.muster.train.tests.support.requests import make
 
 DEFAULTS = yaml.safe_load((ROOT / "roles" / "launch" / "defaults" / "main.yml").read_text(encoding="utf-8"))

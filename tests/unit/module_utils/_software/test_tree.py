@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._host.host import Hos
 from ansible_collections.muster.train.plugins.module_utils._software import tree as tree_module
 from ansible_collections.muster.train.plugins.module_utils._software.digest import Digest
 from ansible_collections.muster.train.plugins.module_utils._software.tree import read_tree
-from ansible_collections.muster.train.tests.support.real_hosts import ROOT
+from ansible_collections.muster.train.tests.support.play import ROOT
 
 EXCLUDES = yaml.safe_load((ROOT / "roles" / "code" / "vars" / "main.yml").read_text())["code__excludes"]
 

@@ -14,7 +14,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.connection import ModuleRunner, is_lost
-from ansible_collections.muster.train.tests.support.cluster import ROOT
+from ansible_collections.muster.train.tests.support.play import ROOT
 
 ADVICE = "Make sure this host can be reached over"
 REFUSED = "ssh: connect to host n1 port 22: Connection refused"

@@ -13,7 +13,7 @@ import yaml
 from ansible_collections.muster.train.plugins.module_utils._records.subsets import CHOICES
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import values
 from ansible_collections.muster.train.plugins.plugin_utils._plan.facts import POLICY, facts_options
-from ansible_collections.muster.train.tests.support.cluster import ROOT
+from ansible_collections.muster.train.tests.support.play import ROOT
 from ansible_collections.muster.train.tests.support.requests import make
 
 DEFAULTS = yaml.safe_load((ROOT / "roles" / "launch" / "defaults" / "main.yml").read_text(encoding="utf-8"))
