@@ -266,7 +266,7 @@ ROWS = [
         "if all runners have started, the run continues; otherwise they end after 60 s",
         "`running` or `failed`",
         (Fault("a controller is killed: until all nodes run or none", controller.dies, 65.0, "kills", IDLE),),
-        ("tests/integration/test_controller_death.py::test_a_run_outlives_its_controller_and_is_collected_completely",),
+        ("tests/integration/test_controller_end.py::test_a_run_outlives_its_controller_and_is_collected_completely",),
     ),
     Row(
         "two launches of one run, or of one slot, at once",
