@@ -276,8 +276,8 @@ ROWS = [
         (
             "tests/integration/test_races.py::test_one_of_two_launches_wins_every_time",
             "tests/integration/test_races.py::test_two_launches_at_once_from_one_directory",
-            "tests/integration/test_meetings.py::test_one_run_in_two_slots_is_that_of_one_launch",
-            "tests/integration/test_meetings.py::test_of_two_launches_with_opposite_heads_one_wins",
+            "tests/integration/test_races.py::test_one_run_in_two_slots_is_that_of_one_launch",
+            "tests/integration/test_races.py::test_of_two_launches_with_opposite_heads_one_wins",
             f"{UNIT}/gang/runners/test_base.py::test_a_member_waits_for_its_slot_while_its_head_waits_for_it",
         ),
     ),
