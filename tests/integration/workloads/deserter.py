@@ -1,10 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ranks that wait for one that does not come: it exits early (--exits RANK), or it hangs (--hangs RANK).
-
-With --alone no rank joins a process group.
-"""
+"""Ranks that wait for one that does not come: it exits early (--exits RANK), or it hangs (--hangs RANK)."""
 
 from __future__ import annotations
 
@@ -19,10 +16,7 @@ import torch.distributed as dist
 parser = argparse.ArgumentParser()
 parser.add_argument("--exits", type=int)
 parser.add_argument("--hangs", type=int)
-parser.add_argument("--alone", action="store_true")
 args = parser.parse_args()
-if args.alone:
-    raise SystemExit
 rank = int(os.environ["RANK"])
 dist.init_process_group("gloo", timeout=timedelta(seconds=5))
 dist.barrier()

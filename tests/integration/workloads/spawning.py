@@ -9,6 +9,7 @@ import argparse
 import importlib
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ def work(local_rank: int, workers: int, fail_rank: int | None) -> None:
             stream.write(json.dumps({"rank": rank, "step": step, "total": total.item()}) + "\n")
         if rank == fail_rank:
             raise ValueError("the loss is not a number")
+        if fail_rank is not None:
+            time.sleep(60)  # a peer would fail too, and torch.multiprocessing names whichever exits first
     dist.barrier()
     dist.destroy_process_group()
 
