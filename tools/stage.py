@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 import subprocess
 import sys
 import time
@@ -100,7 +101,8 @@ def run_pytest(stage: str, command: list[str]) -> tuple[int, Tests, list[str]]:
 
 def keep_logs(name: str, first: str, second: str) -> None:
     """Keep what a flaky test printed in its two runs."""
-    place = CACHE / "flaky" / f"{now():%Y%m%d_%H%M%S}_{name.replace('/', '.').replace('::', '.')}"
+    # A name of a file has at most 255 bytes, and a test's parameters may be any text.
+    place = CACHE / "flaky" / f"{now():%Y%m%d_%H%M%S}_{re.sub(r'[^A-Za-z0-9_]+', '.', name)[:200]}"
     place.mkdir(parents=True, exist_ok=True)
     (place / "first.log").write_text(first, encoding="utf-8")
     (place / "second.log").write_text(second, encoding="utf-8")
