@@ -14,7 +14,7 @@ import pytest
 
 # What a test's marker may say; one without is `unit` or `local`, by its folder.
 STAGES = {"slow", "hosts", "cores"}
-# A set of real hosts is made once for a process: two of them have all the files whose tests use it.
+# Real hosts are created once per worker, so all files that use three of them go to two workers.
 ON_REAL_HOSTS = {
     "scenarios": ("test_hosts.py", "test_releases.py"),
     "faults": (

@@ -37,8 +37,8 @@ def mixed_inventory() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def single_inventory() -> Iterator[Path]:
-    """The inventory of one real host."""
-    yield from _made(real_hosts.SINGLE)
+    """The inventory of one real host, whatever MUSTER_TEST_INVENTORY names: that has three."""
+    yield from _created(real_hosts.SINGLE)
 
 
 def _made(hosts: real_hosts.Hosts) -> Iterator[Path]:
@@ -48,7 +48,12 @@ def _made(hosts: real_hosts.Hosts) -> Iterator[Path]:
         inventory = Path(named).resolve()
         assert inventory.is_dir(), f"MUSTER_TEST_INVENTORY: {inventory} does not exist"
         yield inventory
-        return
+    else:
+        yield from _created(hosts)
+
+
+def _created(hosts: real_hosts.Hosts) -> Iterator[Path]:
+    """Create the hosts, and remove them in the end."""
     why_not = real_hosts.why_not()
     if why_not:
         pytest.skip(why_not)

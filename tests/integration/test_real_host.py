@@ -25,8 +25,9 @@ ENVIRONMENT = """
 """
 
 
+@pytest.mark.hosts
 @pytest.mark.gate
-# Without the fixture, which builds the host's image.
+# The limit excludes the fixture, which builds the host's image.
 @pytest.mark.timeout(300, func_only=True)
 def test_from_setup_to_teardown(single_inventory: Path, tmp_path: Path) -> None:
     way = Way(single_inventory, "docker", tmp_path)
@@ -47,7 +48,7 @@ def test_from_setup_to_teardown(single_inventory: Path, tmp_path: Path) -> None:
     assert names[:-1] == ["nccl.conf", "nccl.env", "nccl.sh"]
     assert int(names[-1]) > 0
 
-    way.train(channels=42, script_args=["--override", f"training.steps={STEPS}"])
+    way.play("launch", channels=42, script_args=["--override", f"training.steps={STEPS}"])
     experiment, record = way.record()
     assert (record["verdict"], record["nodes"], record["world_size"]) == ("succeeded", ["n1"], 2)
     for rank in range(2):
@@ -61,7 +62,7 @@ def test_from_setup_to_teardown(single_inventory: Path, tmp_path: Path) -> None:
     [memlock] = [item for item in json.loads(limits) if item["Name"] == "memlock"]
     assert memlock["Hard"] == policy["container_memlock"]
     trains = f"cat /home/ann/way/docker/.muster/nodes/n1/runs/{run_id}/outputs/*_metrics.jsonl 2>/dev/null || :"
-    wait_for(lambda: as_root(way.inventory, "n1", trains) != "", "it trains", 240)
+    wait_for(lambda: as_root(way.inventory, "n1", trains) != "", "it trains", 120)
     way.play("stop")
     assert as_root(way.inventory, "n1", "docker ps --quiet").split() == []
     assert way.record()[1]["verdict"] == "stopped"

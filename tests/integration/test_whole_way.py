@@ -35,7 +35,7 @@ def test_from_setup_to_collect(way: Way) -> None:
         assert all(changes(way.play("setup")))
     way.play("preflight")
 
-    printed = way.train(channels=42, script_args=["--override", f"training.steps={STEPS}"])
+    printed = way.play("launch", channels=42, script_args=["--override", f"training.steps={STEPS}"])
     assert f"succeeded · {RANKS} ranks on {len(HOSTS)} nodes" in printed
     experiment, record = way.record()
     assert (record["verdict"], record["nodes"]) == ("succeeded", list(HOSTS))

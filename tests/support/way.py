@@ -45,15 +45,6 @@ class Way:
         words = ["-i", str(self.inventory), playbook, "-e", json.dumps({**self.policy, **asked}), *options]
         return run_to_end([*PLAYBOOK, *words], environment(), timeout=PLAY_S)
 
-    def train(self, **asked: Any) -> str:
-        """Launch to the end; once more where PyTorch aborts a rank that has trained, while it leaves: a failure too."""
-        for _attempt in range(2):
-            played = self.try_to("launch", **asked)
-            if played.rc == 0:
-                return played.out
-            assert "SIGABRT" in played.out, played.out
-        raise AssertionError(played.out)
-
     def ask(self, host: str, *argv: str) -> str:
         """Ask a host itself, not the modules under test."""
         adhoc = [*PLAYBOOK[:-1], "adhoc", "-i", str(self.inventory), host, "--one-line"]

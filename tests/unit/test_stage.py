@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# The first run of each of these tests fails; `count` is how often they ran.
+# test_flaky fails the first time; the file .count shows how often it ran.
 FLAKY = """
 from pathlib import Path
 
@@ -26,9 +26,24 @@ def test_good():
 def test_flaky():
     count = Path(__file__).with_suffix(".count")
     count.write_text(count.read_text() + "x" if count.exists() else "x")
+    print("this is run", len(count.read_text()))
     assert len(count.read_text()) > 1, "too early"
 """
 BAD = "def test_bad():\n    assert 1 == 2\n"
+# Fails, and cannot run any more, as without the engine that it needs.
+LOST = """
+import pytest
+from pathlib import Path
+
+def test_lost():
+    count = Path(__file__).with_suffix(".count")
+    if count.exists():
+        pytest.skip("the engine is gone")
+    count.write_text("x")
+    raise OSError("the engine does not answer")
+"""
+# As the gate has them.
+WORKERS = ("--numprocesses=2", "--dist=loadscope")
 
 
 class Project:
@@ -70,24 +85,27 @@ def test_a_test_of_a_whole_run_that_passes_alone_is_flaky(tmp_path: Path) -> Non
     assert " 1 passed" in lines[-2], "the runner's own summary"
     assert lines[-1].startswith("stage gate at ")
     [kept] = (tmp_path / ".cache" / "flaky").iterdir()
-    assert "AssertionError: too early" in (kept / "first.log").read_text()
-    assert " 1 passed" in (kept / "second.log").read_text()
+    first, second = ((kept / name).read_text() for name in ("first.log", "second.log"))
+    assert first.startswith("failed\nAssertionError: too early")
+    assert "this is run 1" in first
+    assert second.startswith("passed\n")
+    assert "this is run 2" in second
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "expected", "runs"),
     [
         ({"integration/test_run.py": FLAKY, "integration/test_bad.py": BAD}, (1, 2, 1, 1), 2),
         ({"integration/test_run.py": FLAKY, "unit/test_bad.py": BAD}, (1, 1, 2, 0), 1),
         ({"unit/test_run.py": FLAKY}, (1, 1, 1, 0), 1),
-        ({"unit/test_run.py": FLAKY, "unit/test_broken.py": "import nothing"}, (2, 0, 1, 0), 0),
+        ({"integration/test_lost.py": LOST}, (1, 0, 1, 0), 1),
+        ({"integration/test_run.py": FLAKY, "unit/test_broken.py": "import nothing"}, (1, 1, 2, 0), 1),
     ],
-    ids=["fails twice", "beside a unit test", "unit tests", "broken"],
+    ids=["fails twice", "beside a unit test", "unit tests", "skipped the second time", "not collected"],
 )
 def test_a_failure_is_a_failure(tmp_path: Path, files: dict[str, str], expected: tuple[int, ...], runs: int) -> None:
     project = Project(tmp_path, files)
-    done = project.stage("run", "gate", "pytest", "tests")
+    done = project.stage("run", "gate", "pytest", *WORKERS, "tests")
     [record] = project.records()
     code, passed, failed, flaky = counts(record)
     assert (code, passed, failed, len(flaky)) == (done.returncode, *expected[1:]) == expected, done.stdout

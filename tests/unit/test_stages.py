@@ -32,7 +32,13 @@ def test_every_stage_is_on_the_page_with_its_folders_and_runs_each_night() -> No
     assert workflow["jobs"]["stage"]["strategy"]["matrix"]["stage"] == stages()
 
 
-def test_the_gate_has_the_whole_runs_that_the_page_lists_and_no_more_than_40() -> None:
+def test_the_planted_defects_meet_the_tests_that_the_gate_selects() -> None:
+    suite = (ROOT / "tests" / "mutations" / "gate" / "suite.py").read_text()
+    [gate] = re.findall(r'^GATE = "(.+)"$', suite, re.MULTILINE)
+    assert f"$(STAGE) gate $(PYTEST) -m '{gate}'\n" in (ROOT / "Makefile").read_text()
+
+
+def test_the_gate_has_the_end_to_end_tests_of_the_page_and_at_most_40() -> None:
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "gate", "tests/integration"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     items = re.findall(r"^tests/(\S+\.py)::(\w+)", done.stdout, re.MULTILINE)

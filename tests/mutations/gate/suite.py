@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every defect of this folder, planted in a copy of the checkout, fails a test of the gate. `make mutations-gate`.
 
-A patch says in front what the defect is and which tests find it. A test that the gate leaves out does not count.
+Each patch begins with the defect and the tests that find it. A test that the gate leaves out does not count.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 from ansible_collections.muster.train.tests.support.mutations import DEFECTS, Defect
 from ansible_collections.muster.train.tools.sanity import copy_checkout
+from ansible_collections.muster.train.tools.stage import read_report
 
-# What `make test` runs of the unit tests and of those of whole runs.
+# The tests that `make test` selects.
 GATE = "unit or gate"
 TIMEOUT_S = 600
 PASSED, FAILED = 0, 1  # pytest's exit codes; 2 to 5 mean that it could not run the tests, or had none to run
@@ -30,19 +30,9 @@ REPORT = "report.xml"
 ASSERTIONS = ("assert", "AssertionError", "Failed: DID NOT RAISE")
 
 
-def failures(report: Path) -> dict[str, str]:
-    """Return the failed tests of a report in JUnit's format, by name without parameters, with their messages."""
-    cases = [(case, case.find("failure")) for case in ElementTree.parse(report).iter("testcase")]
-    return {
-        case.attrib["name"].partition("[")[0]: failure.attrib["message"]
-        for case, failure in cases
-        if failure is not None
-    }
-
-
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """A directory with a short path, for the sockets of whole runs."""
+    """A directory with a short path, for the sockets of end-to-end tests."""
     with tempfile.TemporaryDirectory(prefix="muster-gate-") as place:
         yield Path(place)
 
@@ -77,6 +67,6 @@ def test_the_tests_pass_without_a_defect(home: Path) -> None:
 def test_the_gate_finds_a_defect(defect: Defect, home: Path) -> None:
     done = play(home, defect.found_by, defect.path)
     assert done.returncode == FAILED, done.stdout
-    messages = failures(home / REPORT)
-    assert set(messages) == {test.rpartition("::")[2] for test in defect.found_by}, done.stdout
-    assert all(message.startswith(ASSERTIONS) for message in messages.values()), done.stdout
+    failures = {name: case.text for name, case in read_report(home / REPORT).items() if case.outcome == "failed"}
+    assert {name.partition("[")[0] for name in failures} == set(defect.found_by), done.stdout
+    assert all(text.startswith(ASSERTIONS) for text in failures.values()), done.stdout
