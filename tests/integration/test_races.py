@@ -25,7 +25,7 @@ from ansible_collections.muster.train.tests.support.play import Played
 ROUNDS = int(os.environ.get("MUSTER_TEST_RACES", "3"))
 AT_ONCE = 3
 OTHER = "multinode_42ch_autoth_20261120_143052_other"
-NODES = ["node0", "node1"]
+NODES = ("node0", "node1")
 
 
 def meeting_point(meeting: Path) -> str:
@@ -37,7 +37,7 @@ def meeting_point(meeting: Path) -> str:
 class Race:
     """Two controllers of the same two nodes, which meet where each starts its jobs."""
 
-    def __init__(self, home: Path, second_nodes: list[str] = NODES) -> None:
+    def __init__(self, home: Path, second_nodes: tuple[str, ...] = NODES) -> None:
         self.place = home / "meeting"
         policy = {
             "launch_secrets": meeting_point(self.place),
@@ -46,7 +46,7 @@ class Race:
         self.rivals = []
         for name, nodes in (("a", NODES), ("b", second_nodes)):
             (home / name).mkdir()
-            self.rivals.append(Cluster(home / name, names=nodes, policy=policy))
+            self.rivals.append(Cluster(home / name, names=list(nodes), policy=policy))
         self.nodes = Cluster(home)  # for its eyes only: the work directories are the rivals'
 
     def launch(self, *parameters: dict[str, Any]) -> int:

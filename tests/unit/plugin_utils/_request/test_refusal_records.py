@@ -26,7 +26,7 @@ def test_a_program_reads_the_parts_of_a_refusal() -> None:
         "expected": expected(CHANNELS),
         "source": "-e channels",
         "remedy": None,
-        "message": str(caught.value).split("\n")[0],
+        "message": str(caught.value).partition("\n")[0],
     }
     assert [name for name, value in both.items() if value] == ["message"]
 
