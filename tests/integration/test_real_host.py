@@ -41,7 +41,7 @@ def test_from_setup_to_teardown(single_inventory: Path, tmp_path: Path) -> None:
 
     policy = yaml.safe_load((way.inventory / "group_vars" / "nodes.yml").read_text())
     limit = as_root(way.inventory, "n1", "cat /etc/security/limits.d/95-muster-memlock.conf")
-    assert f" memlock {policy['container_memlock'] // 1024}\n" in limit
+    assert f" memlock {policy['memlock_limit'].removesuffix('KiB')}\n" in limit
     code = "/home/ann/way/docker/code"
     assert as_root(way.inventory, "n1", f"stat --format %U {code}/train.py").strip() == "ann"
     names = as_root(way.inventory, "n1", "cd /home/ann/way/env && ls && grep -c '^export NCCL_' nccl.sh").split()
