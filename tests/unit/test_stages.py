@@ -8,18 +8,17 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-import yaml
+from ansible_collections.muster.train.tests.support import sources
+from ansible_collections.muster.train.tests.support.sources import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "tests" / "README.md").read_text()
+PAGE = sources.text("tests/README.md")
 MOST = 40
 
 
 def stages() -> list[str]:
     """Return the stages of the Makefile."""
-    [line] = re.findall(r"^STAGES := (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    [line] = re.findall(r"^STAGES := (.+)$", sources.text("Makefile"), re.MULTILINE)
     return str(line).split()
 
 
@@ -28,14 +27,14 @@ def test_every_stage_is_on_the_page_with_its_folders_and_runs_each_night() -> No
     assert [name for name, _folders in rows] == ["test", *stages()]
     paths = [path for _name, folders in rows for path in re.findall(r"`([^`]+)`", folders)]
     assert [path for path in paths if not (ROOT / path).exists()] == []
-    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "nightly.yml").read_text())
+    workflow = sources.document(".github/workflows/nightly.yml")
     assert workflow["jobs"]["stage"]["strategy"]["matrix"]["stage"] == stages()
 
 
 def test_the_planted_defects_meet_the_tests_that_the_gate_selects() -> None:
-    suite = (ROOT / "tests" / "mutations" / "gate" / "suite.py").read_text()
+    suite = sources.text("tests/mutations/gate/suite.py")
     [gate] = re.findall(r'^GATE = "(.+)"$', suite, re.MULTILINE)
-    assert f"$(STAGE) gate $(PYTEST) -m '{gate}'\n" in (ROOT / "Makefile").read_text()
+    assert f"$(STAGE) gate $(PYTEST) -m '{gate}'\n" in sources.text("Makefile")
 
 
 def test_the_gate_has_the_end_to_end_tests_of_the_page_and_at_most_40() -> None:
