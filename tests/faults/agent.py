@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The Muster project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stands for torchrun where a fault is not about torch: an agent with ranks below it, up in milliseconds.
 

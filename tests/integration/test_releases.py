@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The Muster project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The nodes' side on Debian 11 (Python 3.9), 12 and 13 (Python 3.13): its unit tests, and runs across the three.
 

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The Muster project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every verb says of a node that cannot be reached which it is, what ssh said, and what to do, as discover does."""
 

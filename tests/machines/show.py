@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The Muster project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Another name for `tools/machine.py show`."""
 

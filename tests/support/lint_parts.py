@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The Muster project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Findings of the lint for the tests: on one node, against a cluster, in a few words."""
 

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The Muster project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Starting a job: what the ranks inherit, which secrets can be, and a systemd that does not take units."""
 
