@@ -13,7 +13,7 @@ STAGE := python tools/stage.py run
 PYTEST := pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder
 STAGES := test-slow test-local test-hosts test-cores faults workloads mutations mutations-gate sanity importer lint-ansible
 
-.PHONY: help launch unit test test-all screens $(STAGES) stages lint format build molecule cluster cluster-down docs changelog clean link dev engine
+.PHONY: help launch unit test test-all screens $(STAGES) stages lint format build cluster cluster-down docs changelog clean link dev engine
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -78,9 +78,7 @@ sanity: dev ## stage: ansible-test sanity on a copy of the checkout
 	$(STAGE) $@ python tools/sanity.py
 
 importer: .venv/.local .cache/importer/.installed ## stage: import the tarball as Galaxy does; a warning fails
-	@mkdir -p .cache/importer/tarball && rm -f .cache/importer/tarball/*
-	ansible-galaxy collection build --output-path .cache/importer/tarball
-	$(STAGE) $@ .cache/importer/venv/bin/python tools/importer.py .cache/importer/tarball/*.tar.gz
+	$(STAGE) $@ .cache/importer/venv/bin/python tools/importer.py
 
 .cache/importer/.installed: requirements-importer.txt
 	@echo 'Installing $< into .cache/importer/venv (once; takes a minute)'
@@ -88,12 +86,6 @@ importer: .venv/.local .cache/importer/.installed ## stage: import the tarball a
 	@.cache/importer/venv/bin/python -m pip install --progress-bar off --disable-pip-version-check -r $< >.cache/importer/pip.log 2>&1 || { \
 	  tail -n 20 .cache/importer/pip.log >&2; echo 'muster: pip could not install $<; see .cache/importer/pip.log' >&2; exit 1; }
 	@touch $@
-
-molecule: dev ## only the molecule scenarios; those on real hosts need a Docker Engine
-	MOLECULE_GLOB='molecule/*/molecule.yml' molecule test --all
-	@if docker info >/dev/null 2>&1; then \
-	  MOLECULE_GLOB='molecule/hosts/*/molecule.yml' molecule -c .config/molecule/config.yml -c .config/molecule/hosts.yml test --all; \
-	else echo 'muster: no Docker Engine available: skipping the scenarios of molecule/hosts'; fi
 
 cluster: engine dev ## create three test hosts in containers, with systemd, SSH and a Docker Engine each
 	ansible-playbook tests/cluster/create.yml

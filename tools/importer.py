@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Import the collection's tarball as Galaxy does (galaxy-importer): `make importer`.
+"""Build the collection's tarball and import it as Galaxy does (galaxy-importer): `make importer`.
 
-usage: IMPORTER-PYTHON tools/importer.py TARBALL
+usage: IMPORTER-PYTHON tools/importer.py
 
-Exits with 1 if the tarball is rejected, or accepted with a warning.
+Exits with 1 if the tarball cannot be built, is rejected, or is accepted with a warning.
 """
 
 from __future__ import annotations
@@ -14,16 +14,21 @@ import sys
 import tempfile
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
 ACCEPTED = "Importer processing completed successfully"
 # One line for each file, which says nothing of a problem.
 QUIET = "Loading "
 
 
-def main(tarball: Path) -> int:
+def main() -> int:
     tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    command = [sys.executable, "-m", "galaxy_importer.main", str(tarball.resolve())]
     # It writes its result into the working directory, and ansible-doc a cache into the home directory.
     with tempfile.TemporaryDirectory(prefix="muster-importer-") as place:
+        build = subprocess.run(["ansible-galaxy", "collection", "build", "--output-path", place], cwd=ROOT, check=False)
+        if build.returncode:
+            return 1
+        tarball = next(Path(place).glob("*.tar.gz"))
+        command = [sys.executable, "-m", "galaxy_importer.main", str(tarball)]
         environment = {**os.environ, "PATH": tools, "HOME": place}
         process = subprocess.run(
             command,
@@ -44,4 +49,4 @@ def main(tarball: Path) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(Path(sys.argv[1])))
+    raise SystemExit(main())

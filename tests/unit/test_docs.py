@@ -30,7 +30,8 @@ README = ROOT / "README.md"
 VERB_PAGE = ROOT / "docs" / "verbs.md"
 PARAMETER_PAGE = ROOT / "docs" / "parameters.md"
 ROLES = sorted(path for path in (ROOT / "roles").iterdir() if path.is_dir())
-PAGES = [README, *(place / "README.md" for place in (*ROLES, ROOT / "tests")), *sorted((ROOT / "docs").rglob("*.md"))]
+FOLDERS = (ROOT, *ROLES, ROOT / "tests")
+PAGES = [*(place / "README.md" for place in FOLDERS), ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
 PLAYBOOKS = sorted(path.stem for path in ROOT.glob("playbooks/[!_]*.yml"))
 # What a user makes by following the pages.
 MADE = ("inventories/mycluster", "experiments", "detect")

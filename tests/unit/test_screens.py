@@ -7,6 +7,7 @@ The callback and the actions are those of a play; what the nodes answer is recor
 from __future__ import annotations
 
 import copy
+import re
 import time
 from collections.abc import Iterator
 from itertools import count
@@ -27,11 +28,14 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy impor
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import DEFAULT
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import Users
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import FabricPolicy
+from ansible_collections.muster.train.tests.support import sources
 from ansible_collections.muster.train.tests.support.actions import result_of
 from ansible_collections.muster.train.tests.support.preflight_parts import NOW, facts_of, healthy
 from ansible_collections.muster.train.tests.support.reports import RUN_ID
 from ansible_collections.muster.train.tests.support.screens import kept
 
+# How many nodes a screen shows.
+SIZES = (3, 128)
 SCREEN_LINES = 40
 WIDTH = 100
 
@@ -93,7 +97,7 @@ class Screen:
         return hosts
 
 
-@pytest.fixture(params=[3, 128])
+@pytest.fixture(params=SIZES)
 def shown(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Screen]:
     """A screen, of which the test fills the lines; they are compared with the file named like the test."""
     part = Screen(monkeypatch, tmp_path, request.param)
@@ -178,3 +182,11 @@ def _check(shown: Screen, silent: tuple[str, ...]) -> None:
     report = report_on(cluster.with_answers(answers, Users(FabricPolicy("auto", DEFAULT))))
     screen.show(["", *render(report, WIDTH), *(["", verdict(report)] if report.code else [])])
     assert bool(report.code) == bool(silent)
+
+
+def test_every_file_has_a_test() -> None:
+    tests = [name for name, test in globals().items() if name.startswith("test_") and "shown" in test.__annotations__]
+    expected = {f"{name.removeprefix('test_')}_{size}.txt" for name in tests for size in SIZES}
+    for path in sources.files("tests/unit/**/test_messages.py"):
+        expected.update(re.findall(r'kept\("(.+?)"', sources.text(path)))
+    assert {path.removeprefix("tests/screens/") for path in sources.files("tests/screens/**/*")} == expected
