@@ -9,15 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
-    PAGE_EXPECTED,
-    WIDTH,
-    ControllerAction,
-    read_text,
-    relative,
-    values,
-    write_text,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import PAGE_EXPECTED, WIDTH, ControllerAction
+from ansible_collections.muster.train.plugins.plugin_utils._action.files import read_text, relative, write_text
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, native_of, read_answers
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import OF_ENVIRONMENT, ClusterPolicy
@@ -29,6 +22,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.finding imp
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_NODE_ENV
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import users_of
 from ansible_collections.muster.train.plugins.plugin_utils._page.page import finished, same_content
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import values
 from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned
 

@@ -9,14 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
-    WIDTH,
-    ControllerAction,
-    diff,
-    read_text,
-    values,
-    write_text,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import WIDTH, ControllerAction
+from ansible_collections.muster.train.plugins.plugin_utils._action.files import diff, read_text, write_text
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, module_reason_key, text_of
@@ -25,6 +19,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._discover.inventory i
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines as finding_lines
 from ansible_collections.muster.train.plugins.plugin_utils._findings.invocation import Invocation
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import values
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned, table
 

@@ -18,7 +18,8 @@ from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text, values
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
+from ansible_collections.muster.train.plugins.plugin_utils._action.files import read_text
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import ReasonKey
@@ -33,6 +34,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.host_list im
     parse_hosts,
     parse_node_list,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import values
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import table
 
 display = Display()

@@ -12,12 +12,8 @@ from typing import Any
 from ansible import constants
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
-    WIDTH,
-    ControllerAction,
-    read_text,
-    write_text,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import WIDTH, ControllerAction
+from ansible_collections.muster.train.plugins.plugin_utils._action.files import read_text, write_text
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster, Launch
 from ansible_collections.muster.train.plugins.plugin_utils._checks.page import render as render_page

@@ -11,12 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
-    ControllerAction,
-    diff,
-    read_text,
-    write_text,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
+from ansible_collections.muster.train.plugins.plugin_utils._action.files import diff, read_text, write_text
 from ansible_collections.muster.train.plugins.plugin_utils._action.private import private_files
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import check

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action, raw_values, values
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action, raw_values
 from ansible_collections.muster.train.plugins.plugin_utils._action.build import build_module
 from ansible_collections.muster.train.plugins.plugin_utils._plan.facts import POLICY, facts_options
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import values
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
 NEXT_MODULE = "muster.train.run"

@@ -14,7 +14,7 @@ from ansible.errors import AnsibleConnectionFailure
 from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED, NOT_BEGUN
 from ansible_collections.muster.train.plugins.module_utils._records.run import Heartbeat, RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action, values
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
 from ansible_collections.muster.train.plugins.plugin_utils._action.build import build_module
 from ansible_collections.muster.train.plugins.plugin_utils._action.document_output import print_document
 from ansible_collections.muster.train.plugins.plugin_utils._action.interrupt import Interrupt
@@ -26,6 +26,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.screen import
 )
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import values
 from ansible_collections.muster.train.plugins.plugin_utils._results import unanswered
 from ansible_collections.muster.train.plugins.plugin_utils._results.documents import SampleLines
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import Info, gather

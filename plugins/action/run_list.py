@@ -10,17 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
-    WIDTH,
-    ControllerAction,
-    read_text,
-    values,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import WIDTH, ControllerAction
 from ansible_collections.muster.train.plugins.plugin_utils._action.document_output import print_document
+from ansible_collections.muster.train.plugins.plugin_utils._action.files import read_text
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.invocation import Invocation
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import call_with, command
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import values
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
 from ansible_collections.muster.train.plugins.plugin_utils._results.listing import list_lines, minute, to_csv
 from ansible_collections.muster.train.plugins.plugin_utils._results.summary import (

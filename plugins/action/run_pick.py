@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
+from ansible_collections.muster.train.plugins.plugin_utils._action.files import read_text
 from ansible_collections.muster.train.plugins.plugin_utils._results import unanswered
 from ansible_collections.muster.train.plugins.plugin_utils._results.by_head import unfinished_nodes, unknown_nodes
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import RESULT_OPTIONS, Info, answers

@@ -13,7 +13,8 @@ from ansible.utils.display import Display
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action, read_text, write_text
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
+from ansible_collections.muster.train.plugins.plugin_utils._action.files import read_text, write_text
 from ansible_collections.muster.train.plugins.plugin_utils._action.private import private_files
 from ansible_collections.muster.train.plugins.plugin_utils._results import ranks
 from ansible_collections.muster.train.plugins.plugin_utils._results.file_part import part_of

@@ -14,13 +14,8 @@ from ansible import constants, context
 from ansible_collections.muster.train.plugins.module_utils._records.document import as_names
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict, parse_json
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
-    WIDTH,
-    ControllerAction,
-    read_text,
-    relative,
-    values,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import WIDTH, ControllerAction
+from ansible_collections.muster.train.plugins.plugin_utils._action.files import read_text, relative
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import (
     ReportedError,
@@ -29,6 +24,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.errors impo
 )
 from ansible_collections.muster.train.plugins.plugin_utils._findings.invocation import Invocation
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import hints
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import values
 from ansible_collections.muster.train.plugins.plugin_utils._results import (
     documents,
     remaining,

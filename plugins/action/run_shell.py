@@ -14,15 +14,13 @@ from ansible.plugins.loader import connection_loader
 
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict, parse_json
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
-    ControllerAction,
-    read_text,
-    values,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
+from ansible_collections.muster.train.plugins.plugin_utils._action.files import read_text
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import login
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import InvalidValue, Parameter, read
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import values
 from ansible_collections.muster.train.plugins.plugin_utils._results import report, unanswered
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import (
     RESULT_OPTIONS,

@@ -18,15 +18,9 @@ from ansible import context
 
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict, parse_json
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
-    WIDTH,
-    ControllerAction,
-    read_text,
-    relative,
-    values,
-    write_text,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import WIDTH, ControllerAction
 from ansible_collections.muster.train.plugins.plugin_utils._action.child import ChildCommand
+from ansible_collections.muster.train.plugins.plugin_utils._action.files import read_text, relative, write_text
 from ansible_collections.muster.train.plugins.plugin_utils._action.interrupt import Interrupt
 from ansible_collections.muster.train.plugins.plugin_utils._action.private import private_files
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import ProgressLine, show
@@ -35,6 +29,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.invocation 
 from ansible_collections.muster.train.plugins.plugin_utils._page.page import finished
 from ansible_collections.muster.train.plugins.plugin_utils._report import sweep_page
 from ansible_collections.muster.train.plugins.plugin_utils._request.secret_options import SECRET_OPTION
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import values
 from ansible_collections.muster.train.plugins.plugin_utils._sweep import folder, outcome, record, text
 from ansible_collections.muster.train.plugins.plugin_utils._sweep.record import Point, Sweep
 

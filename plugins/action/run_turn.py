@@ -10,12 +10,13 @@ from typing import Any
 from ansible.errors import AnsibleConnectionFailure
 
 from ansible_collections.muster.train.plugins.module_utils._text.stamps import seconds_of
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action, values
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
 from ansible_collections.muster.train.plugins.plugin_utils._action.interrupt import Interrupt
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import ProgressLine
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.invocation import Invocation
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import values
 from ansible_collections.muster.train.plugins.plugin_utils._results.turn import Queue
 
 INTERRUPT = Interrupt()

@@ -22,7 +22,8 @@ from ansible.release import __version__ as ansible_core_version
 from ansible.utils.vars import load_extra_vars, transform_to_native_types
 
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, raw_values, read_text
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, raw_values
+from ansible_collections.muster.train.plugins.plugin_utils._action.files import read_text
 from ansible_collections.muster.train.plugins.plugin_utils._action.private import try_writing
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.ports import DEFAULT_RANGE, read_range
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
@@ -17,6 +16,7 @@ from .._findings.errors import UserError
 from . import output_format
 from .connection import ModuleRunner
 from .controller import end_with_controller, end_without_reader, print_lines_at_once
+from .files import read_text, relative, write_text
 from .screen import show
 
 # Ansible imports an action in its main process before it forks a worker for it.
@@ -114,38 +114,3 @@ class ControllerAction(Action):
             write_text(path, text, "page", PAGE_EXPECTED)
             show(["", f"  page: {relative(path)}"])
         return changed
-
-
-def values(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a request's parameters."""
-    return {name: setting.get("value") for name, setting in request.get("parameters", {}).items()}
-
-
-def relative(path: str | Path) -> str:
-    """Return a path as it is shortest from here."""
-    return min(os.path.abspath(path), os.path.relpath(path), key=len)
-
-
-def read_text(path: Path) -> str | None:
-    """Return a file's text, or None if it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-
-
-def write_text(path: Path, text: str, option: str, expected: str) -> None:
-    """Write a file at once as a whole, with its directory; raise UserError naming the option that chose the path."""
-    new = path.with_name(f".{path.name}.new")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        new.write_text(text, encoding="utf-8")
-        new.replace(path)
-    except OSError as error:
-        why = error.strerror or error
-        raise UserError(f"{option}: {path} could not be written ({why}); expected {expected}") from None
-
-
-def diff(path: Path, before: str | None, after: str) -> dict[str, str]:
-    """Return how a file changes, as Ansible shows it with --diff."""
-    return {"before": before or "", "after": after, "before_header": str(path), "after_header": str(path)}

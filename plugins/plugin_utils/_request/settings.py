@@ -6,7 +6,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
@@ -64,6 +64,11 @@ class Refusal:
 def setting_of(value: Value, origin: Origin) -> Setting:
     """Return a setting as plain data."""
     return Setting(value=value, origin=origin.label, layer=origin.layer.value)
+
+
+def values(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a request's parameters."""
+    return {name: setting.get("value") for name, setting in request.get("parameters", {}).items()}
 
 
 def resolve_parameters(

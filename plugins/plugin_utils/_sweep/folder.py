@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from .._action.base import read_text, write_text
+from .._action.files import read_text, write_text
 from .._action.private import private_files
 from .._findings.errors import UserError
 from .record import FILE, Sweep, dump, load

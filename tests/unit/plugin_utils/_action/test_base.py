@@ -11,7 +11,7 @@ from unittest.mock import MagicMock
 import pytest
 from ansible.template import trust_as_template
 
-from ansible_collections.muster.train.plugins.plugin_utils._action import base
+from ansible_collections.muster.train.plugins.plugin_utils._action import base, files
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.tests.support.actions import result_of
 
@@ -44,14 +44,14 @@ def test_an_error_of_the_user_is_the_message() -> None:
 
 def test_a_file_is_written_whole_or_refused_by_its_option(tmp_path: Path) -> None:
     path = tmp_path / "new" / "file"
-    assert base.read_text(path) is None
-    base.write_text(path, "text", "page", "a file of yours")
-    assert (base.read_text(path), [child.name for child in path.parent.iterdir()]) == ("text", ["file"])
+    assert files.read_text(path) is None
+    files.write_text(path, "text", "page", "a file of yours")
+    assert (files.read_text(path), [child.name for child in path.parent.iterdir()]) == ("text", ["file"])
     with pytest.raises(UserError, match=r"page: .*/file/x could not be written \(.*\); expected a file of yours"):
-        base.write_text(path / "x", "text", "page", "a file of yours")
+        files.write_text(path / "x", "text", "page", "a file of yours")
 
 
 def test_a_path_is_shown_as_it_is_shortest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert base.relative(tmp_path / "a") == "a"
-    assert base.relative("/etc") == "/etc"
+    assert files.relative(tmp_path / "a") == "a"
+    assert files.relative("/etc") == "/etc"

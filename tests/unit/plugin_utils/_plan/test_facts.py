@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from ansible_collections.muster.train.plugins.module_utils._records.subsets import CHOICES
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import values
 from ansible_collections.muster.train.plugins.plugin_utils._plan.facts import POLICY, facts_options
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import values
 from ansible_collections.muster.train.tests.support.play import ROOT
 from ansible_collections.muster.train.tests.support.requests import make
 

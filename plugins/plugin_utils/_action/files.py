@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller's files: read as text, written as a whole, and how they change."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .._findings.errors import UserError
+
+
+def relative(path: str | Path) -> str:
+    """Return a path as it is shortest from here."""
+    return min(os.path.abspath(path), os.path.relpath(path), key=len)
+
+
+def read_text(path: Path) -> str | None:
+    """Return a file's text, or None if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+
+
+def write_text(path: Path, text: str, option: str, expected: str) -> None:
+    """Write a file at once as a whole, with its directory; raise UserError naming the option that chose the path."""
+    new = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new.write_text(text, encoding="utf-8")
+        new.replace(path)
+    except OSError as error:
+        why = error.strerror or error
+        raise UserError(f"{option}: {path} could not be written ({why}); expected {expected}") from None
+
+
+def diff(path: Path, before: str | None, after: str) -> dict[str, str]:
+    """Return how a file changes, as Ansible shows it with --diff."""
+    return {"before": before or "", "after": after, "before_header": str(path), "after_header": str(path)}
