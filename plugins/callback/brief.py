@@ -51,6 +51,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._screen.stages import
     task_title,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import node_names
+from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Ask, find_step
 
 color_of: Callable[[str], str] = constants.config.get_config_value
 # What a failed result has beside its message that tells a user nothing.
@@ -127,7 +128,7 @@ class CallbackModule(Default):
     @unless_verbose
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         self._handle_warnings(result.result)
-        stage = STAGES.get(result.task.action)
+        stage = STAGES.get(module_of(result.task))
         text = "" if result.task.loop and "results" in result.result else self._failure(result)
         has_reporter = is_own(result.task.action) and ignore_errors
         # Another task says what failed, or this one has printed it.
@@ -182,6 +183,7 @@ class CallbackModule(Default):
 
     def _begin(self, task: Any) -> None:
         self._end_tasks()
+        module_of(task)  # imports the verb here rather than in the worker of each host
         self._logs[task._uuid] = (task, TaskLog(time.monotonic()))
 
     def _log(self, result: Any) -> TaskLog:
@@ -198,7 +200,7 @@ class CallbackModule(Default):
 
     def _end(self, task: Any, log: TaskLog) -> None:
         """Print what is said of all hosts of a task."""
-        title, stage = task_title(task.get_name().strip()), stage_of(task.action, task.args)
+        title, stage = task_title(task.get_name().strip()), stage_of(module_of(task), task.args)
         for kind in ("failed", "unreachable"):
             for text, hosts in log.texts(kind):
                 if text and len(hosts) > 1:
@@ -268,6 +270,12 @@ class CallbackModule(Default):
         self._display.display(
             line, color=color, stderr=self._is_document or (is_error and self.get_option("display_failed_stderr"))
         )
+
+
+def module_of(task: Any) -> str:
+    """Return the action of a task, or the module that its step of a verb runs."""
+    step = find_step(task.args["name"]) if task.action == "muster.train.step" else None
+    return f"muster.train.{step.module}" if isinstance(step, Ask) else str(task.action)
 
 
 def _unreachable(result: Any) -> str:

@@ -44,7 +44,7 @@ def read_rooms(page: str) -> dict[str, set[str]]:
     for room, cell in rows:
         names = re.findall(r"`([\w/]+)/`", cell)
         if "any of" in cell:
-            names = [other for other in every if other != room and other.split("/")[0] in names]
+            names = [other for other in every if other != room and {other, other.split("/")[0]} & {*names}]
         result[room] = set(names)
     return result
 
@@ -104,7 +104,7 @@ def test_every_room_is_on_the_page() -> None:
 def test_a_side_has_few_rooms_and_no_loose_files() -> None:
     def breaches(side: str) -> Iterator[str]:
         entries = [path for path in (PLUGINS / side).iterdir() if path.name != "__pycache__"]
-        if len(entries) > 16:
+        if len(entries) > 20:
             yield f"{len(entries)} rooms"
         yield from [f"the loose file {path.name}" for path in entries if path.is_file()]
 

@@ -37,6 +37,8 @@ class Action(ModuleRunner):
     _supports_check_mode = True
     # What `perform` knows of the verb's document so far; only made where it is requested.
     document: Mapping[str, Any] | None = None
+    # Whether the task speaks for all nodes.
+    is_for_all = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         end_with_controller()
@@ -55,7 +57,7 @@ class Action(ModuleRunner):
 
     def _document_of(self, error: UserError) -> dict[str, Any]:
         """Return the result of a task that failed: one that speaks for all nodes has the error as data."""
-        if not (self.BYPASS_HOST_LOOP and self.is_document_requested):
+        if not (self.is_for_all and self.is_document_requested):
             return {}
         document = self.document or {}
         return {"verb_document": {**document, "errors": [*document.get("errors", []), *error.records()]}}
@@ -101,7 +103,7 @@ def raw_values(host: str, variables: Mapping[str, Any]) -> Mapping[str, Any]:
 class ControllerAction(Action):
     """An action plugin that runs once for all hosts and contacts none. Strings from hosts are never templated."""
 
-    BYPASS_HOST_LOOP = True
+    BYPASS_HOST_LOOP = is_for_all = True
     _requires_connection = False
 
     def write_page(self, path: Path, text: str) -> bool:

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action `step`: carries a step of a verb, which is in `plugin_utils/_verbs/`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ansible import constants
+
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import WIDTH, Action, raw_values
+from ansible_collections.muster.train.plugins.plugin_utils._action.document_output import print_document
+from ansible_collections.muster.train.plugins.plugin_utils._action.files import diff, read_text, write_text
+from ansible_collections.muster.train.plugins.plugin_utils._action.interrupt import Interrupt
+from ansible_collections.muster.train.plugins.plugin_utils._action.private import private_files
+from ansible_collections.muster.train.plugins.plugin_utils._action.screen import print_line, show
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
+from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import (
+    Ask,
+    Conclusion,
+    Play,
+    Tone,
+    WantedFile,
+    find_step,
+)
+
+OPTIONS = {"name": {"type": "str", "required": True}}
+NO_REQUEST = (
+    "no play has checked a request before this task: import the playbook of the verb "
+    "(import_playbook: muster.train.launch)"
+)
+# Made before Ansible forks a worker for the task.
+INTERRUPT = Interrupt()
+color_of = constants.config.get_config_value
+
+
+class ActionModule(Action):
+    """Ask a host, or conclude for all of them."""
+
+    OPTIONS = OPTIONS
+
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        step, play = find_step(args["name"]), self._play(variables)
+        if isinstance(step, Ask):
+            options = step.options(play, variables["inventory_hostname"])
+            if options is None:
+                return {"skipped": True}
+            module = f"muster.train.{step.module}"
+            answer: dict[str, Any] = self._execute_module(module, dict(options), task_vars=variables)
+            return answer
+        self.is_for_all = True
+        return self._finish(step.conclusion(play))
+
+    def _play(self, variables: dict[str, Any]) -> Play:
+        """Return what the step may know, from the variables of its task."""
+        request = plain(raw_values("localhost", variables).get("launch__request", {}).get("request"))
+        if not request:
+            raise UserError(NO_REQUEST)
+
+        def read_values(host: str, names: Iterable[str]) -> dict[str, Any]:
+            values: dict[str, Any] = plain(self.host_values(host, names, variables))
+            return values
+
+        def read_policy(names: Iterable[str]) -> dict[str, Any]:
+            values: dict[str, Any] = plain(self.task_values(names, variables))
+            return values
+
+        def read_answer(host: str, name: str) -> Any:
+            return plain(raw_values(host, variables).get(name))
+
+        groups, is_checked = variables["groups"], self._task.check_mode
+        return Play(request, groups, read_values, read_policy, read_answer, INTERRUPT, is_checked, WIDTH)
+
+    def _finish(self, conclusion: Conclusion) -> dict[str, Any]:
+        """Print and write what was concluded; return the task's result."""
+        if conclusion.output is not None:
+            print_document(conclusion.output)
+        else:
+            for line in conclusion.lines:
+                text, tone = line if isinstance(line, tuple) else (line, Tone.PLAIN)
+                print_line(text, color_of(tone.value) if tone.value else None)
+        if self.is_document_requested:
+            self.document = conclusion.document
+        changed, diffs = self._write(conclusion.files)
+        result = {**conclusion.result, "changed": conclusion.is_changed or changed}
+        if conclusion.warnings:
+            result["warnings"] = list(conclusion.warnings)
+        if diffs:
+            result["diff"] = diffs
+        if conclusion.failure is not None:
+            failure = {"failed": True, "msg": str(conclusion.failure), "reported": conclusion.is_shown}
+            result.update(failure, **self._document_of(conclusion.failure))
+            self.document = result.get("verb_document")
+        return result
+
+    def _write(self, files: Sequence[WantedFile]) -> tuple[bool, list[dict[str, str]]]:
+        """Write those that differ; return whether there is one, and how they change."""
+        has_changed, diffs = False, []
+        for file in files:
+            before = read_text(file.path)
+            differs = before is None or not (file.is_same(before) if file.is_same else before == file.text)
+            has_changed |= differs
+            if differs and not self._task.check_mode:
+                with private_files() if file.is_private else contextlib.nullcontext():
+                    write_text(file.path, file.text, file.option, file.expected)
+            if file.note is None and differs:
+                diffs.append(diff(file.path, before, file.text))
+            elif file.note is not None and not self._task.check_mode:
+                show([file.note])
+        return has_changed, diffs
