@@ -27,9 +27,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.screen import
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._request.settings import values
-from ansible_collections.muster.train.plugins.plugin_utils._results import unanswered
 from ansible_collections.muster.train.plugins.plugin_utils._results.documents import SampleLines
-from ansible_collections.muster.train.plugins.plugin_utils._results.infos import Info, gather
 from ansible_collections.muster.train.plugins.plugin_utils._results.progress import (
     Sample,
     begins_anew,
@@ -70,8 +68,6 @@ SILENT_AFTER_S = 20.0
 OUT_OF_REACH_AFTER_S = 60.0
 # If neither the raw read nor the module has answered for this long, following ends.
 UNREADABLE_AFTER_S = 120.0
-# What the verb has registered of the head.
-HEAD_REGISTER = "launch__info"
 DOCUMENTS = ("state.json", "heartbeat.json")
 OBSERVED_CHARACTERS = 120
 # On the head the lowest rank is 0; a program that starts the ranks itself writes to the node's log.
@@ -82,14 +78,6 @@ LINE_BYTES = 512
 def _not_started(why: str) -> dict[str, Any]:
     """Return a failure that run_report prints, together with what else did not start."""
     return {"failed": True, "msg": why, "reported": True}
-
-
-def _without_run(head: Info, run_id: str) -> str:
-    """Return why there is nothing to follow: the head does not answer, or does not know the run."""
-    others = "`status` shows the other nodes"
-    if head.answered:
-        return clean(f"the head {head.node} does not have run {run_id}: {others}")
-    return "\n".join([*unanswered.lines([head]), clean(f"a run is followed on its head, {head.node}; {others}")])
 
 
 class _Unreadable(UserError):
@@ -112,11 +100,9 @@ class ActionModule(Action):
     _observed = ""
 
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        run_id, node = args["run_id"], args["node"]
+        run_id = args["run_id"]
         if args["why"]:
             raise UserError(f"{run_id}: {args['why']}")
-        if not args["run_dir"]:
-            raise UserError(_without_run(gather(variables, [node], HEAD_REGISTER)[0], run_id))
         if self._task.check_mode:
             return {"ended": False, "phase": None, "interrupted": False}
         call = args["request"].get("call")

@@ -4,15 +4,23 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from ansible import constants
+from ansible import constants, context
+from ansible.errors import AnsibleConnectionFailure
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import WIDTH, Action, raw_values
 from ansible_collections.muster.train.plugins.plugin_utils._action.document_output import print_document
-from ansible_collections.muster.train.plugins.plugin_utils._action.files import diff, read_text, write_text
+from ansible_collections.muster.train.plugins.plugin_utils._action.files import (
+    diff,
+    make_link,
+    read_text,
+    write_text,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._action.interrupt import Interrupt
+from ansible_collections.muster.train.plugins.plugin_utils._action.limit import LateAnswer, limited
 from ansible_collections.muster.train.plugins.plugin_utils._action.private import private_files
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import print_line, show
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
@@ -47,16 +55,23 @@ class ActionModule(Action):
             options = step.options(play, variables["inventory_hostname"])
             if options is None:
                 return {"skipped": True}
-            module = f"muster.train.{step.module}"
-            answer: dict[str, Any] = self._execute_module(module, dict(options), task_vars=variables)
-            return answer
+            limit_s = step.limit_s(play) if step.limit_s else None
+            try:
+                with limited(limit_s):
+                    return self._run_module(step.module, options, variables)
+            except LateAnswer as late:
+                return {"failed": True, "msg": str(late), "timedout": {"period": limit_s}}
         self.is_for_all = True
         return self._finish(step.conclusion(play))
 
+    def _run_module(self, module: str, options: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        result: dict[str, Any] = self._execute_module(f"muster.train.{module}", dict(options), task_vars=variables)
+        return result
+
     def _play(self, variables: dict[str, Any]) -> Play:
         """Return what the step may know, from the variables of its task."""
-        request = plain(raw_values("localhost", variables).get("launch__request", {}).get("request"))
-        if not request:
+        checked = raw_values("localhost", variables).get("launch__request", {})
+        if not checked.get("request"):
             raise UserError(NO_REQUEST)
 
         def read_values(host: str, names: Iterable[str]) -> dict[str, Any]:
@@ -64,14 +79,29 @@ class ActionModule(Action):
             return values
 
         def read_policy(names: Iterable[str]) -> dict[str, Any]:
-            values: dict[str, Any] = plain(self.task_values(names, variables))
+            values: dict[str, Any] = plain(self.policy_values(names, variables))
             return values
 
-        def read_answer(host: str, name: str) -> Any:
-            return plain(raw_values(host, variables).get(name))
+        def run_module(module: str, options: Mapping[str, Any]) -> dict[str, Any]:
+            try:
+                return self._run_module(module, options, variables)
+            except AnsibleConnectionFailure as error:
+                return {"unreachable": True, "msg": str(error)}
 
-        groups, is_checked = variables["groups"], self._task.check_mode
-        return Play(request, groups, read_values, read_policy, read_answer, INTERRUPT, is_checked, WIDTH)
+        return Play(
+            request=plain(checked["request"]),
+            groups=variables["groups"],
+            read_values=read_values,
+            read_policy=read_policy,
+            read_answer=lambda host, name: raw_values(host, variables).get(name),
+            run_module=run_module,
+            heads=plain(checked.get("heads", ())),
+            hosts=variables.get("ansible_play_hosts_all", ()),
+            interrupt=INTERRUPT,
+            is_checked=self._task.check_mode,
+            forks=int(context.CLIARGS.get("forks") or constants.config.get_config_value("DEFAULT_FORKS")),
+            width=WIDTH,
+        )
 
     def _finish(self, conclusion: Conclusion) -> dict[str, Any]:
         """Print and write what was concluded; return the task's result."""
@@ -83,11 +113,11 @@ class ActionModule(Action):
                 print_line(text, color_of(tone.value) if tone.value else None)
         if self.is_document_requested:
             self.document = conclusion.document
-        changed, diffs = self._write(conclusion.files)
+        changed, diffs = self._write(conclusion.files, conclusion.link)
         result = {**conclusion.result, "changed": conclusion.is_changed or changed}
         if conclusion.warnings:
             result["warnings"] = list(conclusion.warnings)
-        if diffs:
+        if diffs and self._task.diff:
             result["diff"] = diffs
         if conclusion.failure is not None:
             failure = {"failed": True, "msg": str(conclusion.failure), "reported": conclusion.is_shown}
@@ -95,18 +125,24 @@ class ActionModule(Action):
             self.document = result.get("verb_document")
         return result
 
-    def _write(self, files: Sequence[WantedFile]) -> tuple[bool, list[dict[str, str]]]:
-        """Write those that differ; return whether there is one, and how they change."""
+    def _write(self, files: Sequence[WantedFile], link: tuple[Path, str] | None) -> tuple[bool, list[dict[str, str]]]:
+        """Write those that differ, and the link; return whether there is one, and how they change."""
         has_changed, diffs = False, []
         for file in files:
             before = read_text(file.path)
             differs = before is None or not (file.is_same(before) if file.is_same else before == file.text)
-            has_changed |= differs
+            has_changed |= differs and file.is_needed
             if differs and not self._task.check_mode:
                 with private_files() if file.is_private else contextlib.nullcontext():
-                    write_text(file.path, file.text, file.option, file.expected)
+                    try:
+                        write_text(file.path, file.text, file.option, file.expected)
+                    except UserError:
+                        if file.is_needed:
+                            raise
             if file.note is None and differs:
                 diffs.append(diff(file.path, before, file.text))
             elif file.note is not None and not self._task.check_mode:
                 show([file.note])
+        if link and has_changed and not self._task.check_mode:
+            make_link(*link)
         return has_changed, diffs

@@ -19,9 +19,7 @@ FACTS, JOB, FOLLOW = "muster.train.run_facts", "muster.train.run_start", "muster
 CONTROLLER = {
     "muster.train.cluster_preflight",
     "muster.train.run_plan",
-    "muster.train.run_ranks",
-    "muster.train.run_experiment",
-    "muster.train.run_report",
+    "muster.train.step",
     FOLLOW,
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Tests of whole screens: tests/screens has what a verb prints at 3 and at 128 nodes; `make screens` writes it.
 
-The callback and the actions are those of a play; what the nodes answer is recorded, as 128 launches take too long here.
+The callback and the steps are those of a play; what the nodes answer is recorded, as 128 launches take too long here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from ansible_collections.muster.train.plugins.action import run_report
 from ansible_collections.muster.train.plugins.callback import brief
 from ansible_collections.muster.train.plugins.plugin_utils._action import screen
 from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster, Launch
@@ -28,11 +27,12 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy impor
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import DEFAULT
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import Users
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import FabricPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Conclude, find_step
 from ansible_collections.muster.train.tests.support import sources
-from ansible_collections.muster.train.tests.support.actions import result_of
 from ansible_collections.muster.train.tests.support.preflight_parts import NOW, facts_of, healthy
 from ansible_collections.muster.train.tests.support.reports import RUN_ID
 from ansible_collections.muster.train.tests.support.screens import kept
+from ansible_collections.muster.train.tests.support.verbs import play_of, texts
 
 # How many nodes a screen shows.
 SIZES = (3, 128)
@@ -50,7 +50,6 @@ class Screen:
         clock = count(step=0.01)
         monkeypatch.setattr(time, "monotonic", lambda: next(clock))
         monkeypatch.setattr(screen, "display", display)
-        monkeypatch.setattr(run_report, "WIDTH", WIDTH)
         monkeypatch.chdir(home)
         self.home = home
         self.callback = brief.CallbackModule()
@@ -73,13 +72,18 @@ class Screen:
                 self.callback.v2_runner_on_ok(result)
         self.callback._end_tasks()
 
-    def report(self, what: str, answers: dict[str, Any], **args: Any) -> None:
-        """Print what the action `run_report` does."""
-        request = {"run_id": RUN_ID, "nodes": self.nodes, "experiments": str(self.home / "experiments")}
-        request["call"] = "ansible-playbook -i inventories/lab"
-        task = MagicMock(args={"what": what, "request": request, **args}, async_val=0, check_mode=False)
-        action = run_report.ActionModule(task, MagicMock(), MagicMock(), MagicMock(), MagicMock(), None)
-        result_of(action, {"groups": {}, "hostvars": answers})
+    def conclude(self, verb: str, name: str, answers: dict[str, Any]) -> None:
+        """Print what a step of a verb concludes of the nodes' answers."""
+        step = find_step(name)
+        assert isinstance(step, Conclude)
+        plan = {"run_id": RUN_ID, "head": {"node": self.nodes[0]}}
+        known = {"launch__plan": {"plan": plan}, "launch__joined": {"phase": "running"}}
+        hosts = {
+            node: {**known, **answer, "launch__collected": answer["launch__info"]} for node, answer in answers.items()
+        }
+        request = {"experiments": str(self.home / "experiments"), "call": "ansible-playbook -i inventories/lab"}
+        play = play_of(verb, hosts, {}, {"launch__succeed_on": ["succeeded"]}, **request)
+        screen.show(texts(step.conclusion(play)))
 
     def answers(self, phase: str, **differing: dict[str, Any]) -> dict[str, Any]:
         """What every node answers, and what some of them answer instead."""
@@ -111,10 +115,10 @@ def shown(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_launch(shown: Screen) -> None:
     shown.stage("node_facts")
     shown.stage("run")
-    shown.report("hints", shown.answers("running"))
+    shown.conclude("launch", "launch.announce", shown.answers("running"))
     screen.show(["running  step 400/1000  loss 1.932  5.3M tokens/s  12:34 elapsed  ETA 18:51"])
     shown.stage("run_collect")
-    shown.report("result", shown.answers("succeeded"), succeed_on=["succeeded"])
+    shown.conclude("launch", "collect.report", shown.answers("succeeded"))
 
 
 def test_launch_failed(shown: Screen) -> None:
@@ -128,11 +132,11 @@ def test_launch_failed(shown: Screen) -> None:
     failure["log_tail"] = ["torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB."]
     shown.stage("node_facts")
     shown.stage("run")
-    shown.report("hints", shown.answers("running"))
+    shown.conclude("launch", "launch.announce", shown.answers("running"))
     shown.stage("run_collect")
     peers: dict[str, Any] = {node: {"why": "n002: a rank failed"} for node in shown.nodes}
     answers = shown.answers("stopped", **{**peers, "n002": {"phase": "failed", "why": None, "first": failure}})
-    shown.report("result", answers, succeed_on=["succeeded"])
+    shown.conclude("launch", "collect.report", answers)
 
 
 def test_status(shown: Screen) -> None:
@@ -140,7 +144,7 @@ def test_status(shown: Screen) -> None:
     answers = shown.answers("running", n002=slow)
     answers["n003"] = {"launch__info": {"unreachable": True, "msg": "Connection timed out"}}
     shown.stage("run_info", unreachable=("n003",))
-    shown.report("status", answers)
+    shown.conclude("status", "status.report", answers)
 
 
 def test_stop(shown: Screen) -> None:
@@ -148,9 +152,9 @@ def test_stop(shown: Screen) -> None:
     for answer in going.values():
         answer["launch__info"]["runs"] = [{"run_id": RUN_ID, "alive": True, "phase": "running"}]
     shown.stage("run_info")
-    shown.report("stopping", going, grace=60)
+    shown.conclude("stop", "stop.announce", going)
     shown.stage("run_stop", changed=True)
-    shown.report("stopped", shown.answers("stopped"), all_answer=True)
+    shown.conclude("stop", "stop.report", shown.answers("stopped"))
 
 
 def test_preflight(shown: Screen) -> None:

@@ -75,6 +75,10 @@ class Action(ModuleRunner):
         """Return those of the variables that are set for the task's host; they may refer to defaults of roles."""
         return self._values(variables, names, dict(variables))
 
+    def policy_values(self, names: Iterable[str], variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the variables of the task's host, with the defaults of the role `launch`."""
+        return self._values(ChainMap(dict(variables), self._defaults()), names, dict(variables))
+
     def node_answers(
         self, hosts: Iterable[str], register: str, names: Iterable[str], variables: Mapping[str, Any]
     ) -> dict[str, dict[str, Any]]:
@@ -88,9 +92,11 @@ class Action(ModuleRunner):
 
     def _values(self, source: Mapping[str, Any], names: Iterable[str], *layers: Any) -> dict[str, Any]:
         # HostVars have no defaults of roles, and only tasks of the role `launch` have its defaults.
-        defaults = self._loader.load_from_file(str(LAUNCH_DEFAULTS), unsafe=True)  # not copied, as it is only read
-        templar = self._templar.copy_with_new_env(available_variables=ChainMap(*layers, defaults))
+        templar = self._templar.copy_with_new_env(available_variables=ChainMap(*layers, self._defaults()))
         return {name: templar.template(source[name]) for name in names if name in source}
+
+    def _defaults(self) -> Any:
+        return self._loader.load_from_file(str(LAUNCH_DEFAULTS), unsafe=True)  # not copied, as it is only read
 
 
 def raw_values(host: str, variables: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -37,3 +37,11 @@ def write_text(path: Path, text: str, option: str, expected: str) -> None:
 def diff(path: Path, before: str | None, after: str) -> dict[str, str]:
     """Return how a file changes, as Ansible shows it with --diff."""
     return {"before": before or "", "after": after, "before_header": str(path), "after_header": str(path)}
+
+
+def make_link(link: Path, target: str) -> None:
+    """Make a symbolic link at once, in the place of an earlier one."""
+    new = link.with_name(f".{link.name}.new")
+    new.unlink(missing_ok=True)
+    new.symlink_to(target)
+    new.replace(link)

@@ -99,6 +99,11 @@ def of_verdict(run_id: str | None, verdict: Verdict) -> dict[str, str | None]:
     return error_record(f"{run_id} {verdict.verdict}{why}", verdict.node, "verdict", observed, "succeeded")
 
 
+def with_cause(document: Mapping[str, Any], error: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with the error that is the cause of the others in front of them."""
+    return {**document, "errors": [error, *document["errors"]]}
+
+
 def of_logs(run_id: str | None, infos: Sequence[Info], limit: int | None, node: str | None, rank: int | None) -> Any:
     """Return the last lines of all nodes, or of one of them or one rank, merged by time."""
     lines = [

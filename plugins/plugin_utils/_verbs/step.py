@@ -23,9 +23,10 @@ from .._request.settings import values
 class Play:
     """What a step may know of the play that it is a part of.
 
-    read_values(host, names) returns those of the variables that are set for a host, and read_answer(host, name) what a
-    task has registered for it, None if there is nothing. read_policy(names) returns the variables of the task's host,
-    with the defaults of the task's role. None of them is a template.
+    read_values(host, names) returns those of the variables that are set for a host, and read_policy(names) those of
+    the task's host, with the roles' defaults. read_answer(host, name) returns what a task has registered for a host,
+    None if there is nothing; copy what you need of it with `plain`. run_module(module, options) runs one on the host
+    that the task is delegated to; its result is unreachable where the host does not answer.
     """
 
     request: Mapping[str, Any]
@@ -33,8 +34,12 @@ class Play:
     read_values: Callable[[str, Iterable[str]], dict[str, Any]] = lambda _host, _names: {}
     read_policy: Callable[[Iterable[str]], dict[str, Any]] = lambda _names: {}
     read_answer: Callable[[str, str], Any] = lambda _host, _name: None
+    run_module: Callable[[str, Mapping[str, Any]], dict[str, Any]] = lambda _module, _options: {"unreachable": True}
+    heads: Sequence[str] = ()  # of which one is the head of the run
+    hosts: Sequence[str] = ()  # of this play
     interrupt: Interrupt = field(default_factory=Interrupt)
     is_checked: bool = False  # check mode: nothing is changed
+    forks: int = 5  # how many hosts Ansible works on at a time
     width: int = 100  # columns of a table
 
     @property
@@ -67,6 +72,7 @@ class WantedFile:
     option: str
     expected: str = "a directory that you can write to"
     is_private: bool = False
+    is_needed: bool = True  # else the step goes on without it
     is_same: Callable[[str], bool] | None = None
     note: str | None = None
 
@@ -75,15 +81,17 @@ class WantedFile:
 class Conclusion:
     """What a step concludes.
 
-    lines are for people, each plain or with its tone; document is for a program that asks for one; output, another form
-    of it, replaces the lines. warnings are Ansible's. result is what later steps read: plain data. The step fails with
-    failure, which is_shown if the lines have it already.
+    lines are for people, each plain or with its tone; document is for a program that asks for one; output, another
+    form of it, replaces the lines. link, a symbolic link and its target, is made if one of the files was written.
+    warnings are Ansible's. result is what later steps read: plain data. The step fails with failure, which is_shown if
+    the lines have it already.
     """
 
     lines: Sequence[str | tuple[str, Tone]] = ()
     document: Mapping[str, Any] | None = None
     output: str | None = None
     files: Sequence[WantedFile] = ()
+    link: tuple[Path, str] | None = None
     warnings: Sequence[str] = ()
     result: Mapping[str, Any] = field(default_factory=dict)
     is_changed: bool = False
@@ -93,10 +101,14 @@ class Conclusion:
 
 @frozen
 class Ask:
-    """A step that runs a module on each host: options returns those of a host, None if it is not asked."""
+    """A step that runs a module on each host: options returns those of a host, None if it is not asked.
+
+    limit_s returns how many seconds a host has to answer; without it, as many as it takes.
+    """
 
     module: str
     options: Callable[[Play, str], Mapping[str, Any] | None]
+    limit_s: Callable[[Play], int] | None = None
 
 
 @frozen
@@ -109,9 +121,11 @@ class Conclude:
 Step = Ask | Conclude
 
 
-def ask(module: str) -> Callable[[Callable[[Play, str], Mapping[str, Any] | None]], Ask]:
+def ask(
+    module: str, limit_s: Callable[[Play], int] | None = None
+) -> Callable[[Callable[[Play, str], Mapping[str, Any] | None]], Ask]:
     """Decorate the options of a step that runs a module of this collection."""
-    return lambda options: Ask(module, options)
+    return lambda options: Ask(module, options, limit_s)
 
 
 def find_step(name: str) -> Step:

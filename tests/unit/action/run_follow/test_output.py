@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import json
 from itertools import repeat
-from typing import Any
 
 import pytest
-from ansible.errors import AnsibleActionFail
 
 from ansible_collections.muster.train.plugins.plugin_utils._results.progress import clock
 from ansible_collections.muster.train.tests.support.following import AWAY, Make, beating, ended, outcome, reads
@@ -131,24 +129,3 @@ def test_interrupted_before_the_head_was_seen(make: Make, printed: list[str]) ->
     action.interrupt_at = 3
     assert outcome(action) == {"ended": False, "phase": None, "interrupted": True}
     assert printed[0] == "run1 is still active; nothing was collected"
-
-
-@pytest.mark.parametrize(
-    ("result", "message"),
-    [
-        (
-            {"run": {"node": "node0", "phase": "not_found"}},
-            "the head node0 does not have run run1: `status` shows the other nodes",
-        ),
-        (
-            {"unreachable": True, "msg": "ssh: connect to host 10.0.0.9 port 22: Connection refused"},
-            "node0: answer: ssh: connect to host 10.0.0.9 port 22: Connection refused; expected an SSH server "
-            "(Ansible); start sshd there, or set its port (ansible_port; for discover, 10.0.0.9:PORT)\n"
-            "a run is followed on its head, node0; `status` shows the other nodes",
-        ),
-    ],
-)
-def test_a_head_without_a_run_directory(make: Make, result: dict[str, Any], message: str) -> None:
-    with pytest.raises(AnsibleActionFail) as caught:
-        make(run_dir="").run(task_vars={"hostvars": {"node0": {"launch__info": result}}})
-    assert str(caught.value) == message

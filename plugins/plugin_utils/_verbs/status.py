@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`status`: how a run is doing on every node, by its head and by the nodes that the head cannot describe.
+
+After the steps of `find`, what was seen is shown, and kept where this controller has the experiment.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from .._results import waiting
+from .find import chosen, infos_of
+from .overview import Overview
+from .record import record_run
+from .step import Conclude, Conclusion, Play
+
+
+@Conclude
+def report(play: Play) -> Conclusion:
+    """Show the run, and record what was seen of it: `list` shows that."""
+    run_id, infos = chosen(play)["run_id"], infos_of(play)
+    overview = Overview.of(play, run_id, infos)
+    record = record_run(play, infos, run_id, only_known=True)
+    return Conclusion(
+        lines=overview.lines(waiting=waiting.lines(overview.infos)),
+        document={**overview.document(), "waiting": waiting.data(overview.infos)},
+        # A status is of use where nothing can be written.
+        files=[dataclasses.replace(file, is_needed=False) for file in record.files],
+    )

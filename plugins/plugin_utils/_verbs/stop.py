@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`stop`: the head ends its run everywhere, then nodes where something may be left are asked; without a head, all are.
+
+`find` asks the head. If it knows the run, that is announced (`announce_by_head`), the head stops it (`stop_by_head`),
+and `choose_rest` names the nodes on which a stop still has something to look for. If no head knows it, `find` chooses
+the run among those of all nodes, and that is announced (`announce`). The nodes that are left are stopped themselves
+(`stop_rest`), and what has become of the run is recorded and shown (`report`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
+
+from .._results import report as texts
+from .._results.by_head import unfinished_nodes
+from .find import READ, Choice, chosen, infos_of, latest, others_of
+from .overview import Overview
+from .record import record_run
+from .step import Conclude, Conclusion, Play, ask
+
+ANSWERS = ("launch__rest", "launch__stopped", *READ)
+
+
+@Conclude
+def announce_by_head(play: Play) -> Conclusion:
+    """Say whom the stop asks, and for how long it may take, where the head knows the run."""
+    choice = Choice.read(play)
+    return _announce(play, choice.run_id) if choice and choice.run_id else Conclusion()
+
+
+@ask("run_stop")
+def stop_by_head(play: Play, node: str) -> dict[str, Any] | None:
+    """Stop the run on its head, if that knows it."""
+    choice = Choice.read(play)
+    return _options(play, node, choice.run_id) if choice and choice.run_id else None
+
+
+@Conclude
+def choose_rest(play: Play) -> Conclusion:
+    """Choose the nodes where something may be left after the head has stopped its run."""
+    choice = Choice.read(play)
+    if choice is None or choice.run_id is None:
+        return Conclusion(result=choice.to_dict() if choice else {})
+    infos, others = infos_of(play, ANSWERS, choice.heads), others_of(play)
+    head = next((info for info in infos if info.run.run_id == choice.run_id and info.nodes), None)
+    unfinished = others if head is None else unfinished_nodes(head.run, head.nodes, others)
+    return Conclusion(result=dataclasses.replace(choice, ask=unfinished).to_dict())
+
+
+@Conclude
+def announce(play: Play) -> Conclusion:
+    """Say the same where the run was found on the nodes themselves."""
+    choice = Choice.read(play)
+    return Conclusion() if choice and choice.run_id else _announce(play, chosen(play)["run_id"])
+
+
+@ask("run_stop")
+def stop_rest(play: Play, node: str) -> dict[str, Any] | None:
+    """Stop the run on a node that is left, and has answered: one that did not is not waited for again."""
+    choice = Choice.read(play)
+    is_left = choice is not None and node in choice.ask and "run" in as_dict(latest(play, node))
+    return _options(play, node, chosen(play)["run_id"]) if is_left else None
+
+
+@Conclude
+def report(play: Play) -> Conclusion:
+    """Show what has become of the run, and record it; fail if a node of it was not reached."""
+    run_id, infos = chosen(play)["run_id"], infos_of(play, ANSWERS)
+    overview = Overview.of(play, run_id, infos)
+    record = record_run(play, infos, run_id)
+    return Conclusion(
+        lines=overview.lines(texts.already_ended(overview.infos, run_id)),
+        document=overview.document(),
+        files=record.files,
+        link=record.link,
+        failure=overview.missing("the run was not reached"),
+    )
+
+
+def _announce(play: Play, run_id: str | None) -> Conclusion:
+    grace = play.read_policy(["launch_stop_grace"])["launch_stop_grace"]
+    return Conclusion(lines=texts.asking(infos_of(play), run_id, int(grace)))
+
+
+def _options(play: Play, node: str, run_id: str | None) -> dict[str, Any]:
+    policy = play.read_policy(("launch_workdir", "launch_stop_grace", "launch_docker"))
+    return {
+        "workdir": policy["launch_workdir"],
+        "run_id": run_id,
+        "grace": policy["launch_stop_grace"],
+        "node": node,
+        "docker": policy["launch_docker"],
+    }
