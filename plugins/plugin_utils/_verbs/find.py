@@ -38,7 +38,7 @@ GREP_LINES = 5000
 
 
 @frozen
-class Choice:
+class ChosenRun:
     """Which run a verb works on, and its head; run_id is None where no head knows it.
 
     heads are the nodes of which one is the head, and ask those that have to be asked besides them.
@@ -53,7 +53,7 @@ class Choice:
         return {**vars(self), "hosts": [*self.heads, *self.ask]}
 
     @classmethod
-    def read(cls, play: Play, name: str = BY_HEAD) -> Choice | None:
+    def read(cls, play: Play, name: str = BY_HEAD) -> ChosenRun | None:
         """Return what a step has chosen for all nodes; None where it was not a part of this verb."""
         known = play.read_answer(play.heads[0], name) if play.request["verb"] in BY_HEAD_FIRST else None
         return cls(known["run_id"], known["head"], known["heads"], known["ask"]) if known else None
@@ -91,7 +91,7 @@ def choose_by_head(play: Play) -> Conclusion:
     try:
         choice = _choose(play, infos, play.heads, others)
     except NoRun:
-        return Conclusion(result=Choice(None, None, play.heads, others).to_dict(), document=_document(infos))
+        return Conclusion(result=ChosenRun(None, None, play.heads, others).to_dict(), document=_document(infos))
     head = next((info for info in infos if info.run.run_id == choice.run_id and info.nodes), None)
     if head is not None:
         unknown = unknown_nodes(head.run, head.nodes)
@@ -102,7 +102,7 @@ def choose_by_head(play: Play) -> Conclusion:
 @ask("run_info", patience_s)
 def read_others(play: Play, node: str) -> dict[str, Any] | None:
     """Read the run where the head cannot describe it."""
-    choice = Choice.read(play)
+    choice = ChosenRun.read(play)
     if choice is None or node not in choice.ask:
         return None
     return read_options(play, node, choice.run_id or play.request.get("run_id"))
@@ -111,7 +111,7 @@ def read_others(play: Play, node: str) -> dict[str, Any] | None:
 @Conclude
 def choose(play: Play) -> Conclusion:
     """Choose the run among those of all nodes, unless the head knew it."""
-    by_head = Choice.read(play)
+    by_head = ChosenRun.read(play)
     if by_head is not None and by_head.run_id is not None:
         return Conclusion(result=by_head.to_dict())
     infos = infos_of(play)
@@ -125,7 +125,7 @@ def choose(play: Play) -> Conclusion:
 @ask("run_info", patience_s)
 def read_chosen(play: Play, node: str) -> dict[str, Any] | None:
     """Read the run where it is not the newest, which has been read; a node that did not answer is not asked again."""
-    by_head, run_id = Choice.read(play), chosen(play)["run_id"]
+    by_head, run_id = ChosenRun.read(play), chosen(play)["run_id"]
     if by_head is not None and (by_head.run_id is not None or node not in by_head.ask):
         return None
     run = as_dict(as_dict(latest(play, node)).get("run"))
@@ -179,7 +179,7 @@ def latest(play: Play, node: str, names: Sequence[str] | None = None) -> Any:
 def infos_of(play: Play, names: Sequence[str] | None = None, nodes: Sequence[str] | None = None) -> list[Info]:
     """Return the answers of the nodes; those that a verb did not ask may have answered an earlier one."""
     # In the end a follow asks all.
-    by_head = None if play.request["verb"] == "follow" else Choice.read(play)
+    by_head = None if play.request["verb"] == "follow" else ChosenRun.read(play)
     asked = None if by_head is None else {*by_head.heads, *by_head.ask}
     infos = read_infos(
         (node, latest(play, node, names) if asked is None or node in asked else None)
@@ -188,11 +188,11 @@ def infos_of(play: Play, names: Sequence[str] | None = None, nodes: Sequence[str
     return with_call(infos, Invocation.of(play.request))
 
 
-def _choose(play: Play, infos: Sequence[Info], heads: Sequence[str], ask: Sequence[str]) -> Choice:
+def _choose(play: Play, infos: Sequence[Info], heads: Sequence[str], ask: Sequence[str]) -> ChosenRun:
     workdirs = {info.node: play.read_values(info.node, ["launch_workdir"]) for info in infos}
     known = {node: str(values["launch_workdir"]) for node, values in workdirs.items() if values}
     run_id = pick(infos, play.request.get("run_id"), play.request.get("call"), known, play.request["verb"])
-    return Choice(run_id, _head(play, infos, run_id), heads, ask)
+    return ChosenRun(run_id, _head(play, infos, run_id), heads, ask)
 
 
 def _head(play: Play, infos: Sequence[Info], run_id: str) -> str | None:

@@ -13,7 +13,7 @@ from .._results import documents, report
 from .._text.plain import plain
 from .._text.table import aligned
 from .find import infos_of, shared_answer, subject
-from .overview import Lines, shown_experiment
+from .overview import ShownLines, shown_experiment
 from .record import experiment_of, record_run
 from .step import Conclude, Conclusion, Play, Tone
 
@@ -43,7 +43,7 @@ def announce(play: Play) -> Conclusion:
     why = _joined(play).get("why")
     where = report.places([], shown_experiment(play, run_id))
     commands = aligned([*hints(run_id, play.request.get("call"), HINTS), *where])
-    warning: Lines = ["", (clean(why), Tone.WARNING)] if why else []
+    warning: ShownLines = ["", (clean(why), Tone.WARNING)] if why else []
     return Conclusion(
         lines=[*warning, "", f"run {clean(run_id)}", *commands],
         document=documents.of_run(run_id, infos_of(play), experiment=experiment_of(play, run_id)),

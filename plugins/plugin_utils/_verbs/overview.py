@@ -27,7 +27,7 @@ from .._text.table import aligned, node_names
 from .record import experiment_of
 from .step import Play, Tone
 
-Lines = list[str | tuple[str, Tone]]
+ShownLines = list[str | tuple[str, Tone]]
 TONES = {"succeeded": Tone.GOOD, **dict.fromkeys(("running", "waiting", "stopped"), Tone.CHANGED)}
 
 
@@ -72,7 +72,7 @@ class Overview:
     def runs(self) -> list[RunRecord]:
         return runs_of(self.infos)
 
-    def lines(self, details: Sequence[str] = (), waiting: Sequence[str] = (), has_places: bool = False) -> Lines:
+    def lines(self, details: Sequence[str] = (), waiting: Sequence[str] = (), has_places: bool = False) -> ShownLines:
         """Return the table, the verdict and why, and how to go on; details stand below it, and waiting at the end.
 
         has_places: with the directories of the run.

@@ -25,7 +25,7 @@ OPTION = "launch_experiments_dir"
 
 
 @frozen
-class Record:
+class Experiment:
     """The files of an experiment as they should be; home is None where there is nothing to write.
 
     link is that to the experiment of the last launch, with its target; None where it stays as it is.
@@ -49,7 +49,7 @@ def record_run(
     plan: Mapping[str, Any] | None = None,
     phase: str | None = None,
     only_known: bool = False,
-) -> Record:
+) -> Experiment:
     """Return what is known of a run.
 
     plan is that of a launch, and phase that of all nodes where they answered before they had joined. With only_known an
@@ -72,11 +72,11 @@ def record_run(
     unknown = plan is None and verdict is not None and verdict.verdict == "not_found" and not home.exists()
     if unknown or (only_known and before is None):
         # No node or controller knows such a run, or it is another controller's.
-        return Record([], verdict)
+        return Experiment([], verdict)
     known, record = _known(before), experiment.record(run_id, plan, play.request, runs, verdict)
     if not (only_known and experiment.is_over(known, record)):
         files.append(_file(home / "run.yml", experiment.dump(experiment.merge(known, record))))
-    return Record(files, verdict, home, _link(experiments / "latest", home, is_launched))
+    return Experiment(files, verdict, home, _link(experiments / "latest", home, is_launched))
 
 
 def experiment_of(play: Play, run_id: str | None) -> str | None:

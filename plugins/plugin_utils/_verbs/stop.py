@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.known import
 
 from .._results import report as texts
 from .._results.by_head import unfinished_nodes
-from .find import READ, Choice, chosen, infos_of, latest, others_of
+from .find import READ, ChosenRun, chosen, infos_of, latest, others_of
 from .overview import Overview
 from .record import record_run
 from .step import Conclude, Conclusion, Play, ask
@@ -27,21 +27,21 @@ ANSWERS = ("launch__rest", "launch__stopped", *READ)
 @Conclude
 def announce_by_head(play: Play) -> Conclusion:
     """Say whom the stop asks, and for how long it may take, where the head knows the run."""
-    choice = Choice.read(play)
+    choice = ChosenRun.read(play)
     return _announce(play, choice.run_id) if choice and choice.run_id else Conclusion()
 
 
 @ask("run_stop")
 def stop_by_head(play: Play, node: str) -> dict[str, Any] | None:
     """Stop the run on its head, if that knows it."""
-    choice = Choice.read(play)
+    choice = ChosenRun.read(play)
     return _options(play, node, choice.run_id) if choice and choice.run_id else None
 
 
 @Conclude
 def choose_rest(play: Play) -> Conclusion:
     """Choose the nodes where something may be left after the head has stopped its run."""
-    choice = Choice.read(play)
+    choice = ChosenRun.read(play)
     if choice is None or choice.run_id is None:
         return Conclusion(result=choice.to_dict() if choice else {})
     infos, others = infos_of(play, ANSWERS, choice.heads), others_of(play)
@@ -53,14 +53,14 @@ def choose_rest(play: Play) -> Conclusion:
 @Conclude
 def announce(play: Play) -> Conclusion:
     """Say the same where the run was found on the nodes themselves."""
-    choice = Choice.read(play)
+    choice = ChosenRun.read(play)
     return Conclusion() if choice and choice.run_id else _announce(play, chosen(play)["run_id"])
 
 
 @ask("run_stop")
 def stop_rest(play: Play, node: str) -> dict[str, Any] | None:
     """Stop the run on a node that is left, and has answered: one that did not is not waited for again."""
-    choice = Choice.read(play)
+    choice = ChosenRun.read(play)
     is_left = choice is not None and node in choice.ask and "run" in as_dict(latest(play, node))
     return _options(play, node, chosen(play)["run_id"]) if is_left else None
 

@@ -14,6 +14,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._verbs import find
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Conclusion, Play
 from ansible_collections.muster.train.tests.support.verbs import play_of
 
+NEWEST = {"node0": "run2", "node1": "run1"}
 SILENT = {"launch__info": {"unreachable": True, "msg": "x"}}
 
 
@@ -115,19 +116,19 @@ def knowing(**states: str) -> dict[str, Any]:
 @pytest.mark.parametrize(("state", "asked"), [("running", []), ("lost", ["node2"])])
 def test_nodes_are_asked_that_the_head_cannot_describe(state: str, asked: list[str]) -> None:
     play = with_choice(headed(knowing(node0="running", node1="running", node2=state)))
-    choice = find.Choice.read(play)
+    choice = find.ChosenRun.read(play)
     assert choice is not None
     assert (choice.run_id, choice.head, choice.heads, choice.ask) == ("run1", "node0", ["node0"], asked)
     options = find.read_others.options(play, "node2")
     assert (options and options["run_id"]) == ("run1" if asked else None)
     assert find.read_others.options(play, "node1") is None
-    # The run is known, so nobody is asked again.
+    # The run is known, so no node is asked again.
     assert run_id_of(find.choose.conclusion(play)) == "run1"
 
 
 def test_all_are_asked_where_no_head_knows_the_run() -> None:
     play = with_choice(headed(host()))
-    choice = find.Choice.read(play)
+    choice = find.ChosenRun.read(play)
     assert choice is not None
     assert (choice.run_id, choice.ask) == (None, ["node1", "node2"])
     options = find.read_others.options(play, "node1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which ranks each node has: by the plan that is here, by the head's, or as the nodes say."""
+"""Which ranks each node has: by the plan that is here, by the head's, or by what the nodes report."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos
-from ansible_collections.muster.train.plugins.plugin_utils._verbs.record import Record, record_run
+from ansible_collections.muster.train.plugins.plugin_utils._verbs.record import Experiment, record_run
 from ansible_collections.muster.train.tests.support.verbs import play_of
 
 RUN_ID = "multinode_42ch_autoth_20261120_143052"
@@ -34,8 +34,8 @@ def answer(phase: str, **more: Any) -> dict[str, Any]:
     return {"run": {"nonce": "a" * 32, **run}}
 
 
-def recorded(experiments: Path, result: object, run_id: str = RUN_ID, **asked: Any) -> Record:
-    """Record a run by the answer of its node, and write the files that differ."""
+def recorded(experiments: Path, result: object, run_id: str = RUN_ID, **asked: Any) -> Experiment:
+    """Experiment a run by the answer of its node, and write the files that differ."""
     play = play_of("collect", {"node0": {}}, experiments=str(experiments))
     record = record_run(play, read_infos([("node0", result)]), run_id, **asked)
     for file in record.files:
@@ -44,7 +44,7 @@ def recorded(experiments: Path, result: object, run_id: str = RUN_ID, **asked: A
     return record
 
 
-def names(record: Record) -> list[str]:
+def names(record: Experiment) -> list[str]:
     return [file.path.name for file in record.files]
 
 
