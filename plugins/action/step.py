@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ansible import constants
+from ansible import constants, context
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import WIDTH, Action, raw_values
 from ansible_collections.muster.train.plugins.plugin_utils._action.document_output import print_document
@@ -70,8 +70,8 @@ class ActionModule(Action):
         def read_answer(host: str, name: str) -> Any:
             return plain(raw_values(host, variables).get(name))
 
-        groups, is_checked = variables["groups"], self._task.check_mode
-        return Play(request, groups, read_values, read_policy, read_answer, INTERRUPT, is_checked, WIDTH)
+        groups, is_checked, options = variables["groups"], self._task.check_mode, context.CLIARGS
+        return Play(request, groups, read_values, read_policy, read_answer, INTERRUPT, is_checked, WIDTH, options)
 
     def _finish(self, conclusion: Conclusion) -> dict[str, Any]:
         """Print and write what was concluded; return the task's result."""
@@ -84,6 +84,7 @@ class ActionModule(Action):
         if self.is_document_requested:
             self.document = conclusion.document
         changed, diffs = self._write(conclusion.files)
+        show(conclusion.closing_lines)
         result = {**conclusion.result, "changed": conclusion.is_changed or changed}
         if conclusion.warnings:
             result["warnings"] = list(conclusion.warnings)

@@ -25,7 +25,7 @@ class Play:
 
     read_values(host, names) returns those of the variables that are set for a host, and read_answer(host, name) what a
     task has registered for it, None if there is nothing. read_policy(names) returns the variables of the task's host,
-    with the defaults of the task's role. None of them is a template.
+    with the defaults of the task's role. None of them is a template. cli_options are Ansible's, by its names for them.
     """
 
     request: Mapping[str, Any]
@@ -36,6 +36,7 @@ class Play:
     interrupt: Interrupt = field(default_factory=Interrupt)
     is_checked: bool = False  # check mode: nothing is changed
     width: int = 100  # columns of a table
+    cli_options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -76,14 +77,15 @@ class Conclusion:
     """What a step concludes.
 
     lines are for people, each plain or with its tone; document is for a program that asks for one; output, another form
-    of it, replaces the lines. warnings are Ansible's. result is what later steps read: plain data. The step fails with
-    failure, which is_shown if the lines have it already.
+    of it, replaces the lines. closing_lines follow when the files are written. warnings are Ansible's. result is what
+    later steps read: plain data. The step fails with failure, which is_shown if the lines have it already.
     """
 
     lines: Sequence[str | tuple[str, Tone]] = ()
     document: Mapping[str, Any] | None = None
     output: str | None = None
     files: Sequence[WantedFile] = ()
+    closing_lines: Sequence[str] = ()
     warnings: Sequence[str] = ()
     result: Mapping[str, Any] = field(default_factory=dict)
     is_changed: bool = False
