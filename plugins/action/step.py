@@ -9,6 +9,7 @@ from typing import Any
 
 from ansible import constants, context
 
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import WIDTH, Action, raw_values
 from ansible_collections.muster.train.plugins.plugin_utils._action.document_output import print_document
 from ansible_collections.muster.train.plugins.plugin_utils._action.files import diff, read_text, write_text
@@ -71,7 +72,8 @@ class ActionModule(Action):
             return plain(raw_values(host, variables).get(name))
 
         groups, is_checked, options = variables["groups"], self._task.check_mode, context.CLIARGS
-        return Play(request, groups, read_values, read_policy, read_answer, INTERRUPT, is_checked, WIDTH, options)
+        readers = read_values, read_policy, read_answer
+        return Play(request, groups, *readers, INTERRUPT, is_checked, WIDTH, options, _run_command)
 
     def _finish(self, conclusion: Conclusion) -> dict[str, Any]:
         """Print and write what was concluded; return the task's result."""
@@ -111,3 +113,9 @@ class ActionModule(Action):
             elif file.note is not None and not self._task.check_mode:
                 show([file.note])
         return has_changed, diffs
+
+
+def _run_command(argv: Sequence[str], timeout_s: float) -> str | None:
+    """Return the standard output of a command on the controller, None if it is not installed."""
+    done = Host().run(argv, timeout_s)
+    return None if done.missing else done.out

@@ -26,6 +26,8 @@ class Play:
     read_values(host, names) returns those of the variables that are set for a host, and read_answer(host, name) what a
     task has registered for it, None if there is nothing. read_policy(names) returns the variables of the task's host,
     with the defaults of the task's role. None of them is a template. cli_options are Ansible's, by its names for them.
+    run_command runs a command on the controller within some seconds, in the C locale and without input; it returns the
+    standard output, None if the command is not installed.
     """
 
     request: Mapping[str, Any]
@@ -37,6 +39,7 @@ class Play:
     is_checked: bool = False  # check mode: nothing is changed
     width: int = 100  # columns of a table
     cli_options: Mapping[str, Any] = field(default_factory=dict)
+    run_command: Callable[[Sequence[str], float], str | None] = lambda _argv, _timeout_s: None
 
     @property
     def parameters(self) -> dict[str, Any]:
