@@ -11,6 +11,7 @@ from typing import Any
 from ansible import constants, context
 from ansible.errors import AnsibleConnectionFailure
 
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import WIDTH, Action, raw_values
 from ansible_collections.muster.train.plugins.plugin_utils._action.document_output import print_document
 from ansible_collections.muster.train.plugins.plugin_utils._action.files import (
@@ -101,6 +102,8 @@ class ActionModule(Action):
             is_checked=self._task.check_mode,
             forks=int(context.CLIARGS.get("forks") or constants.config.get_config_value("DEFAULT_FORKS")),
             width=WIDTH,
+            cli_options=context.CLIARGS,
+            run_command=_run_command,
         )
 
     def _finish(self, conclusion: Conclusion) -> dict[str, Any]:
@@ -114,6 +117,7 @@ class ActionModule(Action):
         if self.is_document_requested:
             self.document = conclusion.document
         changed, diffs = self._write(conclusion.files, conclusion.link)
+        show(conclusion.closing_lines)
         result = {**conclusion.result, "changed": conclusion.is_changed or changed}
         if conclusion.warnings:
             result["warnings"] = list(conclusion.warnings)
@@ -146,3 +150,9 @@ class ActionModule(Action):
         if link and has_changed and not self._task.check_mode:
             make_link(*link)
         return has_changed, diffs
+
+
+def _run_command(argv: Sequence[str], timeout_s: float) -> str | None:
+    """Return the standard output of a command on the controller, None if it is not installed."""
+    done = Host().run(argv, timeout_s)
+    return None if done.missing else done.out

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.action.cluster_host_keys import Endpoint, _refused
 from ansible_collections.muster.train.plugins.module_utils._records.cause import judge_rank, likeliest_first
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness
 from ansible_collections.muster.train.plugins.module_utils._records.run import RankFailure, RunRecord
@@ -24,6 +23,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.properties im
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import Report
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._discover.endpoints import Endpoint, refuse
 from ansible_collections.muster.train.plugins.plugin_utils._discover.host_keys import HostKey
 from ansible_collections.muster.train.plugins.plugin_utils._findings import origin
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError
@@ -195,7 +195,7 @@ def of_host_keys() -> Any:
         for name in names
     ]
     known, offered = HostKey("changed", "ssh-ed25519", "AAAA"), HostKey("changed", "ssh-ed25519", "BBBB")
-    return of_findings(list(_refused(hosts, [known], {"changed": [offered]}, "known_hosts.txt").values()))
+    return of_findings(list(refuse(hosts, [known], {"changed": [offered]}, "known_hosts.txt").values()))
 
 
 def breaks(change: str) -> Callable[[Facts], object]:

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
+
+from ansible import constants
 
 from .._findings.errors import UserError
 
@@ -32,6 +35,14 @@ def write_text(path: Path, text: str, option: str, expected: str) -> None:
     except OSError as error:
         why = error.strerror or error
         raise UserError(f"{option}: {path} could not be written ({why}); expected {expected}") from None
+
+
+def write_temporary(prefix: str, text: str) -> str:
+    """Write a private file that Ansible removes when the playbook ends, and return its path."""
+    descriptor, path = tempfile.mkstemp(prefix=prefix, dir=str(vars(constants)["DEFAULT_LOCAL_TMP"]))
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        stream.write(text)
+    return path
 
 
 def diff(path: Path, before: str | None, after: str) -> dict[str, str]:

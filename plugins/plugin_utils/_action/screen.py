@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 
 from ansible import constants
+from ansible.errors import AnsiblePromptInterrupt, AnsiblePromptNoninteractive
 from ansible.parsing.dataloader import DataLoader
 from ansible.utils.display import Display
 
@@ -50,6 +51,17 @@ def show(lines: Iterable[str], color: str | None = None) -> None:
     """Print lines as they are."""
     for line in lines:
         print_line(line, color)
+
+
+def ask_user(question: str) -> str | None:
+    """Return what a user types, nothing where that is Ctrl-C, and None if there is no terminal."""
+    try:
+        answer: bytes = display.prompt_until(question, complete_input=(b"\r", b"\n"))
+    except AnsiblePromptNoninteractive:
+        return None
+    except AnsiblePromptInterrupt:
+        return ""
+    return answer.decode(errors="replace").strip()
 
 
 def print_after_interrupt(text: str) -> None:

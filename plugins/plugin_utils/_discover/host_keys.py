@@ -73,6 +73,11 @@ def _is_key(blob: str) -> bool:
         return False
 
 
+def keys_of(where: str, keys: Iterable[HostKey]) -> list[HostKey]:
+    """Return the keys that ssh looks up by this name, in one order."""
+    return sorted((key for key in keys if key.where.lower() == where), key=lambda key: (key.type, key.blob))
+
+
 def changed(known: Iterable[HostKey], offered: Sequence[HostKey]) -> list[HostKey]:
     """Return the known keys that their host no longer offers, although it offers another one of that type."""
     types = {(key.where, key.type) for key in offered}

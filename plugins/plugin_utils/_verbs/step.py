@@ -26,7 +26,9 @@ class Play:
     read_values(host, names) returns those of the variables that are set for a host, and read_policy(names) those of
     the task's host, with the roles' defaults. read_answer(host, name) returns what a task has registered for a host,
     None if there is nothing; copy what you need of it with `plain`. run_module(module, options) runs one on the host
-    that the task is delegated to; its result is unreachable where the host does not answer.
+    that the task is delegated to; its result is unreachable where the host does not answer. run_command(argv, seconds)
+    runs a command on the controller, in the C locale and without input; it returns the standard output, None if the
+    command is not installed. cli_options are Ansible's, by its names for them.
     """
 
     request: Mapping[str, Any]
@@ -41,6 +43,8 @@ class Play:
     is_checked: bool = False  # check mode: nothing is changed
     forks: int = 5  # how many hosts Ansible works on at a time
     width: int = 100  # columns of a table
+    cli_options: Mapping[str, Any] = field(default_factory=dict)
+    run_command: Callable[[Sequence[str], float], str | None] = lambda _argv, _timeout_s: None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -81,10 +85,10 @@ class WantedFile:
 class Conclusion:
     """What a step concludes.
 
-    lines are for people, each plain or with its tone; document is for a program that asks for one; output, another
-    form of it, replaces the lines. link, a symbolic link and its target, is made if one of the files was written.
-    warnings are Ansible's. result is what later steps read: plain data. The step fails with failure, which is_shown if
-    the lines have it already.
+    lines are for people, each plain or with its tone, and closing_lines follow when the files are written. document is
+    for a program that asks for one; output, another form of it, replaces the lines. link, a symbolic link and its
+    target, is made if one of the files was written. warnings are Ansible's. result is what later steps read: plain
+    data. The step fails with failure, which is_shown if the lines have it already.
     """
 
     lines: Sequence[str | tuple[str, Tone]] = ()
@@ -92,6 +96,7 @@ class Conclusion:
     output: str | None = None
     files: Sequence[WantedFile] = ()
     link: tuple[Path, str] | None = None
+    closing_lines: Sequence[str] = ()
     warnings: Sequence[str] = ()
     result: Mapping[str, Any] = field(default_factory=dict)
     is_changed: bool = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tests of the action `cluster_host_keys`: why a host is refused, by sockets and keys of this machine."""
+"""Tests of how new hosts are reached: why one is refused, by sockets and keys of this machine."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import socket
 
 import pytest
 
-from ansible_collections.muster.train.plugins.action import cluster_host_keys as action
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
+from ansible_collections.muster.train.plugins.plugin_utils._discover.endpoints import Endpoint, connect, refuse
 from ansible_collections.muster.train.plugins.plugin_utils._discover.host_keys import HostKey
 from ansible_collections.muster.train.plugins.plugin_utils._request.host_list import Target
 
 OLD, NEW = (HostKey("changed", "ssh-ed25519", blob) for blob in ("AAAA", "BBBB"))
 
 
-def endpoint(name: str, error: OSError | UnicodeError | None = None, scanned: bool = True) -> action.Endpoint:
-    return action.Endpoint(Target(name, name=name), name, 22, "ann", name, "127.0.0.1", error, scanned)
+def endpoint(name: str, error: OSError | UnicodeError | None = None, scanned: bool = True) -> Endpoint:
+    return Endpoint(Target(name, name=name), name, 22, "ann", name, "127.0.0.1", error, scanned)
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def test_why_a_host_is_refused_is_read_from_no_text() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]  # nothing listens on it
-        _address, closed = action._connect("127.0.0.1", port)
-    _address, long_name = action._connect("a" * 64 + ".invalid", 22)
+        _address, closed = connect("127.0.0.1", port)
+    _address, long_name = connect("a" * 64 + ".invalid", 22)
     hosts = [
         endpoint("closed", closed),
         endpoint("nameless", long_name),
@@ -41,7 +41,7 @@ def test_why_a_host_is_refused_is_read_from_no_text() -> None:
         endpoint("changed"),
         endpoint("behind", scanned=False),
     ]
-    refused = action._refused(hosts, [OLD], {"changed": [NEW]}, "known_hosts.txt")
+    refused = refuse(hosts, [OLD], {"changed": [NEW]}, "known_hosts.txt")
     assert {name: finding.check for name, finding in refused.items()} == {
         "closed": "port",
         "nameless": "name",
@@ -54,4 +54,4 @@ def test_why_a_host_is_refused_is_read_from_no_text() -> None:
 
 def test_a_port_that_answers() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        assert action._connect("127.0.0.1", server.getsockname()[1]) == ("127.0.0.1", None)
+        assert connect("127.0.0.1", server.getsockname()[1]) == ("127.0.0.1", None)

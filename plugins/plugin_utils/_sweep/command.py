@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A command at work on a sweep: it starts other commands on its runs, shows them, and keeps what became of each."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict, parse_json
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+
+from .._action.child import ChildCommand
+from .._action.files import read_text, relative, write_text
+from .._action.interrupt import Interrupt
+from .._action.private import private_files
+from .._action.screen import ProgressLine
+from .._findings.invocation import Invocation
+from . import folder, outcome, text
+from .record import RUNNING, SUCCEEDED, Point, Sweep
+
+
+class SweepCommand:
+    """count is how many points the command runs; times has the seconds that each of them took that has ended."""
+
+    def __init__(self, request: Mapping[str, Any], interrupt: Interrupt, home: Path, sweep: Sweep) -> None:
+        self.request, self.interrupt, self.home, self.sweep = request, interrupt, home, sweep
+        self.count = 0
+        self._times: list[float] = []
+        self._line = ProgressLine(time.monotonic)
+        # The objective may be another one than before.
+        for point in sweep.points:
+            if point.outcome == SUCCEEDED:
+                self.sweep = self.sweep.with_point(self.judge(point) or point)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a run goes on, which holds the slot."""
+        return any(point.outcome == RUNNING for point in self.sweep.points)
+
+    def read_run(self, point: Point) -> str | None:
+        """Return the record of a point's run, None where there is none."""
+        return read_text(self.home / str(point.run_id) / "run.yml")
+
+    def judge(self, point: Point) -> Point | None:
+        """Return a point with what became of its run; None where it has not ended."""
+        return outcome.judge_point(point, point.run_id, self.read_run(point), self.sweep.objective)
+
+    def start(self, verb: str, parameters: Mapping[str, Any], name: str, output: str) -> ChildCommand:
+        """Start a command on the runs of this sweep. Its parameters are in a private file, as they may be secret."""
+        options = self.home / f"{name}.{verb}.json"
+        with private_files():
+            content = json.dumps({"launch_experiments_dir": str(self.home), **parameters})
+            write_text(options, content, folder.OPTION, folder.EXPECTED)
+        words = [*self.request["options"], "-e", f"@{options}", "-e", f"output={output}", f"muster.train.{verb}"]
+        # Whatever callback this command has: the standard output of its children is their documents alone.
+        callback = {"ANSIBLE_STDOUT_CALLBACK": "muster.train.brief"}
+        environment = {**os.environ, **self.request["environment"], **callback}
+        return ChildCommand(words, environment, self.home / f"{name}.log")
+
+    def watch(self, verb: str, parameters: Mapping[str, Any], point: Point, began: float) -> dict[str, Any]:
+        """Show what a command does with the run of a point until it has ended; return its document."""
+        document: dict[str, Any] = {}
+        sample: dict[str, Any] = {}
+        is_stopping = False
+        best = text.best_value(self.sweep)
+        with self.start(verb, parameters, point.label, "jsonl") as child:
+            for output in child.lines():
+                known = as_dict(parse_json(output))
+                document, sample = (known, sample) if "verb" in known else (document, known or sample)
+                position = text.Position(len(self._times) + 1, self.count, self._times, time.monotonic() - began)
+                drawn = text.progress_text(point, position, sample, best)
+                self._line.draw(drawn, str(sample.get("phase")), last=False)
+                if self.interrupt.pressed and not is_stopping:
+                    is_stopping = True
+                    self._line.say(f"stopping {point.run_id}")
+                    if not sample or not self.stop(point):
+                        child.interrupt()
+            if is_stopping and not sample:
+                self.stop(point)  # what had joined when the launch was ended
+        return document
+
+    def stop(self, point: Point) -> bool:
+        """Stop the run of a point; return whether that was possible."""
+        with self.start("stop", {"run_id": point.run_id}, point.label, "json") as child:
+            document = as_dict(parse_json(child.text()))
+        if child.code and self.read_run(point) is not None:
+            remedy = Invocation.of(self.request).playbook("stop", "-e", f"run_id={point.run_id}")
+            why = outcome.first_error(document)
+            self._line.say(clean(f"{point.run_id} could not be stopped: {why}; to stop it: {remedy}"))
+        return not child.code
+
+    def keep(self, point: Point) -> Point:
+        """Keep what is known of a point."""
+        self.sweep = self.sweep.with_point(point)
+        folder.write(self.home, self.sweep)
+        return point
+
+    def end(self, point: Point, began: float) -> Point:
+        """Keep and show what has become of a point."""
+        position = text.Position(len(self._times) + 1, self.count)
+        self._times.append(time.monotonic() - began)
+        self._line.say(text.ended_line(point, position, self.sweep.objective))
+        if point.outcome == SUCCEEDED and point.value is None:
+            names = ", ".join(outcome.numbers_of(point.run_id, self.read_run(point)))
+            self._line.say(clean(f"  it has no value {self.sweep.objective!r} to compare it by, but {names}"))
+        elif point.outcome != SUCCEEDED:
+            self._line.say(clean(f"  log: {relative(self.home / point.label)}.log"))
+        return self.keep(point)

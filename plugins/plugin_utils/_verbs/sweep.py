@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`sweep`: one launch for each combination of some values, one after the other, compared in a table and on a page.
+
+Each launch is a command of its own. What became of it is kept at once, so that the same command runs what has not
+succeeded: after Ctrl-C, after a failure, and where an earlier command was killed, whose last run may still go on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+import secrets
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict, parse_json
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+
+from .._action.files import relative
+from .._action.screen import show
+from .._findings.errors import UserError
+from .._findings.invocation import Invocation
+from .._page.page import finished, same_content
+from .._report import sweep_page
+from .._request.secret_options import SECRET_OPTION
+from .._sweep import folder, outcome, record, text
+from .._sweep.command import SweepCommand
+from .._sweep.record import Point
+from .step import Conclude, Conclusion, Play, WantedFile
+
+PAGE = "sweep.html"
+# What a sweep needs of its launches, whatever the cluster's defaults are.
+FOLLOWED = {"follow": True, "all": False, "lines": 0}
+# Options with which Ansible asks for a password.
+ASKING = {"ask_pass": "-k", "become_ask_pass": "-K", "ask_vault_pass": "-J"}
+
+
+@Conclude
+def run(play: Play) -> Conclusion:
+    """Run what has not succeeded of a sweep: a new one, or one that the same command has begun."""
+    _refuse_questions(play.cli_options)
+    planned, experiments = record.plan_sweep(play.request), Path(play.request["experiments"])
+    if play.is_checked:
+        command = SweepCommand(play.request, play.interrupt, *folder.find(experiments, planned))
+        lines = [_beginning(command), "", *map(clean, text.table_lines(command.sweep, play.width))]
+        return Conclusion(lines=lines, document=_document(command))
+    with folder.open_folder(experiments, planned) as (home, before), play.interrupt.awaited():
+        command = SweepCommand(play.request, play.interrupt, home, before)
+        folder.write(home, command.sweep)
+        show([_beginning(command)])
+        failure = _run_points(command, play.parameters)
+    conclusion = _report(command, play.width) if failure is None else Conclusion(failure=failure)
+    return dataclasses.replace(conclusion, document=_document(command), is_changed=command.sweep != before)
+
+
+def _refuse_questions(options: Mapping[str, Any]) -> None:
+    """Refuse options with which Ansible would ask for a password at each launch."""
+    asking = [name for option, name in ASKING.items() if options.get(option)]
+    asking += ["--vault-id" for vault in options.get("vault_ids") or () if str(vault).endswith("prompt")]
+    if asking:
+        raise UserError(
+            f"{asking[0]}: a sweep runs many commands, which cannot ask for a password; give it in a file: "
+            "--connection-password-file, --become-password-file or --vault-password-file"
+        )
+
+
+def _beginning(command: SweepCommand) -> str:
+    return text.beginning(command.sweep, len(record.unfinished(command.sweep.points)), relative(command.home))
+
+
+def _run_points(command: SweepCommand, settings: Mapping[str, Any]) -> UserError | None:
+    """Run the points that have not succeeded; return why none could be launched."""
+    points = list(command.sweep.points)
+    if settings["shuffle"]:
+        random.Random(command.sweep.key).shuffle(points)
+    points = record.unfinished(points)
+    command.count = len(points)
+    points = [point for point in points if not _resume(command, point)]
+    needs_check = points and settings["preflight"] and not _must_end(command)
+    if needs_check and (failure := _check_cluster(command, settings["mode"])):
+        return failure
+    sync, failures = settings["sync"], 0
+    for index, point in enumerate(points):
+        if index and settings["pause"] and not _must_end(command, failures):
+            _pause(command, settings["pause"])
+        if _must_end(command, failures):
+            break
+        ended = _launch(command, point, sync)
+        sync = sync and ended.run_id is None
+        failures += ended.outcome != record.SUCCEEDED
+    return None
+
+
+def _must_end(command: SweepCommand, failures: int = 0) -> bool:
+    """Whether nothing more is to be launched: as the user says, or because a run goes on that holds the slot."""
+    most = command.request["parameters"]["max_failures"]["value"]
+    return command.interrupt.pressed or command.is_busy or bool(most and failures >= most)
+
+
+def _resume(command: SweepCommand, point: Point) -> bool:
+    """Return whether a run that outlived an earlier command is done with: it has succeeded, or is followed here."""
+    if point.outcome != record.RUNNING or point.run_id is None or command.interrupt.pressed:
+        return False
+    if ended := command.judge(point):
+        return command.keep(ended).outcome == record.SUCCEEDED
+    began = time.monotonic()
+    document = command.watch("follow", {"run_id": point.run_id}, point, began)
+    if command.read_run(point) is None:
+        command.stop(point)  # what had joined when the launch was ended
+        command.keep(outcome.forget(point))
+        return False
+    command.end(command.judge(point) or outcome.unfinish(point, outcome.first_error(document)), began)
+    return True
+
+
+def _check_cluster(command: SweepCommand, mode: str | None) -> UserError | None:
+    """Run the checks once for all launches; return what is wrong if the cluster is not ready."""
+    show(["checking the cluster"])
+    with command.start("preflight", {"mode": mode} if mode else {}, "preflight", "json") as child:
+        lines = []
+        for line in child.lines():
+            lines.append(line or "")
+            if command.interrupt.pressed:
+                child.interrupt()
+                return None
+    if not child.code:
+        return None
+    document, checks = as_dict(parse_json("".join(lines))), Invocation.of(command.request).playbook("preflight")
+    return UserError(
+        "preflight: the cluster is not ready, so nothing was launched: "
+        f"{outcome.first_error(document)}; to see all of it: {checks}; to launch anyway: -e preflight=false"
+    )
+
+
+def _pause(command: SweepCommand, seconds: int) -> None:
+    deadline = time.monotonic() + seconds
+    while (left := deadline - time.monotonic()) > 0 and not command.interrupt.pressed:
+        time.sleep(min(1.0, left))
+
+
+def _launch(command: SweepCommand, point: Point, sync: bool) -> Point:
+    """Launch a point and follow its run until it has ended; return what became of it."""
+    given, began = record.launch_parameters(command.request, point.parameters), time.monotonic()
+    run_id = record.new_run_id(command.request, point, datetime.now(UTC), secrets.token_hex(2))
+    point = command.keep(dataclasses.replace(outcome.forget(point), outcome=record.RUNNING, run_id=run_id))
+    parameters = {**given, **FOLLOWED, "label": point.label, "run_id": run_id, "sync": sync}
+    document = command.watch("launch", parameters, point, began)
+    ended = command.judge(point)
+    if ended is None and command.read_run(point) is not None:
+        ended = outcome.unfinish(point, outcome.first_error(document))
+    if ended is None:
+        ended = outcome.forget(point) if command.interrupt.pressed else outcome.refuse(point, document)
+    return command.end(ended, began)
+
+
+def _report(command: SweepCommand, width: int) -> Conclusion:
+    """Compare the runs: in a table and on a page, with the command that launches the best combination again."""
+    request, sweep = command.request, command.sweep
+    best, launch = outcome.best_of(sweep.points, sweep.objective), None
+    lines = ["", *map(clean, text.table_lines(sweep, width)), ""]
+    if best is not None:
+        parameters = json.dumps(record.launch_parameters(request, best.parameters))
+        lines.append(f"  {text.best_line(best, sweep.objective)}")
+        if not SECRET_OPTION.search(parameters):
+            launch = Invocation.of(request).playbook("launch", "-e", parameters)
+            lines.append(f"  to launch it: {launch}")
+    elif any(point.outcome == record.SUCCEEDED for point in sweep.points):
+        lines.append(clean(f"  no run has a value {sweep.objective!r} to compare it by: choose -e objective=NAME"))
+    path, summary = command.home / PAGE, text.summary(sweep.points)
+    page = finished(sweep_page.render(sweep, launch), request["created"], request["command"])
+    note, same = f"  page: {relative(path)}", partial(same_content, page)
+    files = [WantedFile(path, page, folder.OPTION, folder.EXPECTED, is_private=True, is_same=same, note=note)]
+    if record.unfinished(sweep.points):
+        failure = UserError(f"{sweep.sweep_id}: {summary}; the same command runs those that have not succeeded")
+        return Conclusion(lines=lines, files=files, failure=failure)
+    return Conclusion(lines=lines, files=files, closing_lines=[f"  {summary}"])
+
+
+def _document(command: SweepCommand) -> dict[str, Any]:
+    best = outcome.best_of(command.sweep.points, command.sweep.objective)
+    return {
+        "sweep_id": command.sweep.sweep_id,
+        "folder": str(command.home),
+        "points": [point.to_dict() for point in command.sweep.points],
+        "objective": command.sweep.objective,
+        "best": best and dataclasses.asdict(best),
+    }
