@@ -9,8 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import PAGE_EXPECTED, WIDTH, ControllerAction
-from ansible_collections.muster.train.plugins.plugin_utils._action.files import read_text, relative, write_text
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import WIDTH, ControllerAction
+from ansible_collections.muster.train.plugins.plugin_utils._action.files import (
+    PAGE_EXPECTED,
+    read_text,
+    relative,
+    write_text,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, native_of, read_answers
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import OF_ENVIRONMENT, ClusterPolicy

@@ -102,10 +102,10 @@ class ActionModule(Action):
             before = read_text(file.path)
             differs = before is None or not (file.is_same(before) if file.is_same else before == file.text)
             has_changed |= differs
-            if differs and not self._task.check_mode:
+            if before != file.text and not self._task.check_mode:
                 with private_files() if file.is_private else contextlib.nullcontext():
                     write_text(file.path, file.text, file.option, file.expected)
-            if file.note is None and differs:
+            if file.note is None and file.has_diff and differs:
                 diffs.append(diff(file.path, before, file.text))
             elif file.note is not None and not self._task.check_mode:
                 show([file.note])

@@ -164,7 +164,7 @@ def test_preflight_failed(shown: Screen) -> None:
 
 
 def _check(shown: Screen, silent: tuple[str, ...]) -> None:
-    """Print what the action `cluster_preflight` does about these nodes."""
+    """Print what the step `preflight.check` concludes about these nodes."""
     refused = "Failed to connect to the host via ssh: ssh: connect to host 10.99.0.3 port 22: Connection timed out"
     answers: list[Node | Silent] = []
     machines = [facts_of("hgx_h100_roce", number) for number in range(2)]

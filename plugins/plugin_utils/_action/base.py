@@ -16,7 +16,7 @@ from .._findings.errors import UserError
 from . import output_format
 from .connection import ModuleRunner
 from .controller import end_with_controller, end_without_reader, print_lines_at_once
-from .files import read_text, relative, write_text
+from .files import PAGE_EXPECTED, read_text, relative, write_text
 from .screen import show
 
 # Ansible imports an action in its main process before it forks a worker for it.
@@ -25,7 +25,6 @@ print_lines_at_once()
 
 # Columns of a table. A worker has no terminal of its own; this is what the user's was when Ansible imported this file.
 WIDTH = max(60, min(160, shutil.get_terminal_size((100, 24)).columns))
-PAGE_EXPECTED = "a file in a directory that you can write to; give another with -e page=PATH"
 LAUNCH_DEFAULTS = Path(__file__).parents[3] / "roles" / "launch" / "defaults" / "main.yml"
 
 

@@ -58,8 +58,8 @@ class WantedFile:
     """A file as it should be. It is written as a whole where it differs, and not in check mode.
 
     option names what chose the path, and expected is what that may be, for the error of a file that cannot be written.
-    is_same says whether an earlier text is as good, without it an equal one. note is a line for people once it lies
-    there; a file with a note has no diff.
+    is_same says whether an earlier text means the same, without it an equal one: then the file counts as unchanged,
+    although its text is written. note is a line for people once it lies there; a file with a note has no diff.
     """
 
     path: Path
@@ -69,6 +69,7 @@ class WantedFile:
     is_private: bool = False
     is_same: Callable[[str], bool] | None = None
     note: str | None = None
+    has_diff: bool = True
 
 
 @frozen
