@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,13 @@ def page_file(play: Play, path: Path, page: str, note: str) -> WantedFile:
     )
 
 
-def json_file(path: Path, document: Mapping[str, Any], option: str, expected: str) -> WantedFile:
-    """Return a document as JSON."""
-    return WantedFile(path, json.dumps(document, indent=2) + "\n", option, expected, has_diff=False)
+def json_file(
+    path: Path,
+    document: Mapping[str, Any],
+    option: str,
+    expected: str,
+    is_same: Callable[[str], bool] | None = None,
+) -> WantedFile:
+    """Return a document as JSON; the other arguments are those of `WantedFile`."""
+    text = json.dumps(document, indent=2) + "\n"
+    return WantedFile(path, text, option, expected, is_same=is_same, has_diff=False)
