@@ -80,7 +80,7 @@ class ActionModule(Action):
             return values
 
         def read_policy(names: Iterable[str]) -> dict[str, Any]:
-            values: dict[str, Any] = plain(self.policy_values(names, variables))
+            values: dict[str, Any] = plain(self.task_values(names, variables))
             return values
 
         def run_module(module: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,6 +103,7 @@ class ActionModule(Action):
             forks=int(context.CLIARGS.get("forks") or constants.config.get_config_value("DEFAULT_FORKS")),
             width=WIDTH,
             cli_options=context.CLIARGS,
+            launch_defaults=self.launch_defaults(),
             run_command=_run_command,
         )
 
@@ -136,14 +137,14 @@ class ActionModule(Action):
             before = read_text(file.path)
             differs = before is None or not (file.is_same(before) if file.is_same else before == file.text)
             has_changed |= differs and file.is_needed
-            if differs and not self._task.check_mode:
+            if (differs or (file.is_refreshed and before != file.text)) and not self._task.check_mode:
                 with private_files() if file.is_private else contextlib.nullcontext():
                     try:
                         write_text(file.path, file.text, file.option, file.expected)
                     except UserError:
                         if file.is_needed:
                             raise
-            if file.note is None and differs:
+            if file.note is None and file.has_diff and differs:
                 diffs.append(diff(file.path, before, file.text))
             elif file.note is not None and not self._task.check_mode:
                 show([file.note])

@@ -57,7 +57,6 @@ extends_documentation_fragment:
   - muster.train.attributes.info_module
 seealso:
   - module: muster.train.node_facts
-  - module: muster.train.cluster_detect
 """
 
 EXAMPLES = r"""

@@ -8,10 +8,11 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Conclusion, Play
 from ansible_collections.muster.train.tests.support.reports import RUN_ID
+from ansible_collections.muster.train.tests.support.sources import document
 
 # Each host's variables, and what its tasks have registered.
 Hosts = Mapping[str, Mapping[str, Any]]
-POLICY: dict[str, Any] = {"launch_workdir": "~/muster", "launch_docker": ["docker"], "launch_stop_grace": 60}
+DEFAULT = {"origin": "default", "layer": "default"}
 
 
 def play_of(
@@ -19,24 +20,33 @@ def play_of(
     hosts: Hosts,
     parameters: Mapping[str, Any] | None = None,
     policy: Mapping[str, Any] | None = None,
+    checked: Mapping[str, Any] | None = None,
     **request: Any,
 ) -> Play:
-    """Return a play with these hosts as its nodes; parameters have their values, or their settings."""
-    policy = {**POLICY, **(policy or {})}
-    settings = {
-        name: value if isinstance(value, Mapping) else {"value": value} for name, value in (parameters or {}).items()
-    }
-    known = {"verb": verb, "run_id": RUN_ID, "nodes": list(hosts), "call": "ansible-playbook -i lab", "created": ""}
-    chosen = {"run_id": request.get("run_id", RUN_ID), "head": next(iter(hosts), None)}
+    """Return a play with these hosts as its nodes; checked is what the task of the request returned beside it.
+
+    A parameter is a value that was given, or a whole setting.
+    """
+    policy = policy or {}
+    settings: dict[str, Any] = {"output": {"value": "table", **DEFAULT}, "mode": {"value": "auto", **DEFAULT}}
+    for name, value in (parameters or {}).items():
+        given = {"value": value, "origin": f"-e {name}", "layer": "extra_vars"}
+        settings[name] = value if isinstance(value, Mapping) else given
+    known: dict[str, Any] = {"verb": verb, "run_id": RUN_ID, "nodes": list(hosts), "call": "ansible-playbook -i lab"}
+    known.update(created="2026-11-21T03:00:00Z", command=f"ansible-playbook muster.train.{verb}")
+    known.update(request, parameters=settings)
+    chosen = {"run_id": known["run_id"], "head": next(iter(hosts), None)}
     answers = {host: {"launch__run": chosen, **values} for host, values in hosts.items()}
+    answers["localhost"] = {"launch__request": {"request": known, **(checked or {})}}
     return Play(
-        {**known, "parameters": settings, **request},
+        known,
         groups={"nodes": list(hosts)},
         read_values=lambda host, names: {name: hosts[host][name] for name in names if name in hosts.get(host, {})},
         read_policy=lambda names: {name: policy[name] for name in names if name in policy},
         read_answer=lambda host, name: answers.get(host, {}).get(name),
         heads=list(hosts)[:1],
         hosts=list(hosts),
+        launch_defaults=document("roles/launch/defaults/main.yml"),
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import TAGS, VERBS
+from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Conclude, find_step
 from ansible_collections.muster.train.tests.support import sources
 from ansible_collections.muster.train.tests.support.module_documentation import MODULES, documented_options, literals
 from ansible_collections.muster.train.tests.support.sources import check_all, document
@@ -110,6 +111,15 @@ def test_every_verb_begins_with_its_request() -> None:
             yield f"requests {first['vars']}"
 
     check_all(VERBS, breaches)
+
+
+def test_a_step_that_concludes_runs_once_and_one_that_asks_on_every_host() -> None:
+    def breaches(path: str) -> Iterator[str]:
+        for task, once in tasks_of(document(path)):
+            if (options := task.get("muster.train.step")) and isinstance(find_step(options["name"]), Conclude) != once:
+                yield f"{options['name']}: run_once is {once}"
+
+    check_all(TASK_FILES, breaches)
 
 
 @pytest.mark.parametrize(("verb", "tags"), TAGS.items())

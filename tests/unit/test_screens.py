@@ -82,7 +82,7 @@ class Screen:
             node: {**known, **answer, "launch__collected": answer["launch__info"]} for node, answer in answers.items()
         }
         request = {"experiments": str(self.home / "experiments"), "call": "ansible-playbook -i inventories/lab"}
-        play = play_of(verb, hosts, {}, {"launch__succeed_on": ["succeeded"]}, **request)
+        play = play_of(verb, hosts, {}, {"launch__succeed_on": ["succeeded"]}, None, **request)
         screen.show(texts(step.conclusion(play)))
 
     def answers(self, phase: str, **differing: dict[str, Any]) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def test_preflight_failed(shown: Screen) -> None:
 
 
 def _check(shown: Screen, silent: tuple[str, ...]) -> None:
-    """Print what the action `cluster_preflight` does about these nodes."""
+    """Print what the step `preflight.check` concludes about these nodes."""
     refused = "Failed to connect to the host via ssh: ssh: connect to host 10.99.0.3 port 22: Connection timed out"
     answers: list[Node | Silent] = []
     machines = [facts_of("hgx_h100_roce", number) for number in range(2)]

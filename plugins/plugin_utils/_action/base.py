@@ -16,7 +16,7 @@ from .._findings.errors import UserError
 from . import output_format
 from .connection import ModuleRunner
 from .controller import end_with_controller, end_without_reader, print_lines_at_once
-from .files import read_text, relative, write_text
+from .files import PAGE_EXPECTED, read_text, relative, write_text
 from .screen import show
 
 # Ansible imports an action in its main process before it forks a worker for it.
@@ -25,7 +25,6 @@ print_lines_at_once()
 
 # Columns of a table. A worker has no terminal of its own; this is what the user's was when Ansible imported this file.
 WIDTH = max(60, min(160, shutil.get_terminal_size((100, 24)).columns))
-PAGE_EXPECTED = "a file in a directory that you can write to; give another with -e page=PATH"
 LAUNCH_DEFAULTS = Path(__file__).parents[3] / "roles" / "launch" / "defaults" / "main.yml"
 
 
@@ -75,10 +74,6 @@ class Action(ModuleRunner):
         """Return those of the variables that are set for the task's host; they may refer to defaults of roles."""
         return self._values(variables, names, dict(variables))
 
-    def policy_values(self, names: Iterable[str], variables: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the variables of the task's host, with the defaults of the role `launch`."""
-        return self._values(ChainMap(dict(variables), self._defaults()), names, dict(variables))
-
     def node_answers(
         self, hosts: Iterable[str], register: str, names: Iterable[str], variables: Mapping[str, Any]
     ) -> dict[str, dict[str, Any]]:
@@ -92,10 +87,11 @@ class Action(ModuleRunner):
 
     def _values(self, source: Mapping[str, Any], names: Iterable[str], *layers: Any) -> dict[str, Any]:
         # HostVars have no defaults of roles, and only tasks of the role `launch` have its defaults.
-        templar = self._templar.copy_with_new_env(available_variables=ChainMap(*layers, self._defaults()))
+        templar = self._templar.copy_with_new_env(available_variables=ChainMap(*layers, self.launch_defaults()))
         return {name: templar.template(source[name]) for name in names if name in source}
 
-    def _defaults(self) -> Any:
+    def launch_defaults(self) -> Any:
+        """Return the defaults of the role `launch`."""
         return self._loader.load_from_file(str(LAUNCH_DEFAULTS), unsafe=True)  # not copied, as it is only read
 
 

@@ -11,6 +11,8 @@ from ansible import constants
 
 from .._findings.errors import UserError
 
+PAGE_EXPECTED = "a file in a directory that you can write to; give another with -e page=PATH"
+
 
 def relative(path: str | Path) -> str:
     """Return a path as it is shortest from here."""

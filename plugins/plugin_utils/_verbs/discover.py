@@ -30,6 +30,7 @@ from .._findings.finding import Finding, PlanError
 from .._findings.finding import lines as finding_lines
 from .._findings.invocation import Invocation
 from .._request.host_list import HostsError, Target, parse_hosts, parse_node_list
+from .._text.plain import plain
 from .._text.table import aligned, table
 from .step import Conclude, Conclusion, Play, WantedFile, ask
 
@@ -90,7 +91,7 @@ def facts(_play: Play, _host: str) -> Mapping[str, Any]:
 @Conclude
 def report(play: Play) -> Conclusion:
     """Write the inventory of the hosts that answered, and report why others did not."""
-    home, answer = _home(play), play.read_answer("localhost", "discover__keys")
+    home, answer = _home(play), plain(play.read_answer("localhost", "discover__keys"))
     discovered = inventory.discover([_read_host(host, play) for host in answer["hosts"]])
     stopping = [finding for finding in discovered.findings if finding.stops]
     document = {**discovered.to_dict(), "errors": [finding.to_error() for finding in stopping]}
@@ -185,7 +186,7 @@ def _read_host(host: Mapping[str, Any], play: Play) -> NamedHost:
     named = NamedHost(**{name: host[name] for name in names})
     if host["finding"]:
         return dataclasses.replace(named, finding=Finding(**host["finding"]))
-    answer = play.read_answer(named.name, "discover__facts") or {}
+    answer = plain(play.read_answer(named.name, "discover__facts")) or {}
     known = answer.get("ansible_facts")
     if isinstance(known, Mapping) and known.get("node"):
         return dataclasses.replace(named, node=Node.from_facts(named.name, known, named.host))

@@ -61,12 +61,12 @@ class ChosenRun:
 
 def patience_s(play: Play) -> int:
     """Return how long a node has to answer: as the runners wait for a silent one, and what many nodes take here."""
-    return int(play.read_policy(["launch_lost_after"]).get("launch_lost_after") or 12) + len(play.hosts) // 4
+    return int(launch_policy(play, ["launch_lost_after"])["launch_lost_after"] or 12) + len(play.hosts) // 4
 
 
 def read_options(play: Play, node: str, run_id: str | None) -> dict[str, Any]:
     """Return the options of `run_info` for a run, without one for the node's newest."""
-    policy = play.read_policy(("launch_workdir", "launch_docker"))
+    policy = launch_policy(play, ("launch_workdir", "launch_docker"))
     options = {"workdir": policy["launch_workdir"], "docker": policy["launch_docker"], "node": node}
     if run_id:
         options["run_id"] = run_id
@@ -152,9 +152,9 @@ def subject(play: Play) -> tuple[str, str]:
     return str(choice["run_id"]), str(choice["head"])
 
 
-def policy_of(play: Play, host: str, names: Sequence[str]) -> dict[str, Any]:
-    """Return variables of a host that is not the task's."""
-    return {**play.read_policy(names), **play.read_values(host, names)}
+def launch_policy(play: Play, names: Sequence[str]) -> dict[str, Any]:
+    """Return variables of the role `launch` as the task's host has them."""
+    return {**{name: play.launch_defaults[name] for name in names}, **play.read_policy(names)}
 
 
 def nodes_of(play: Play) -> list[str]:

@@ -16,12 +16,13 @@ from .._action.files import read_text
 from .._results import ranks
 from .._results.file_part import part_of
 from .._text.table import node_names, one_line
-from .find import infos_of, policy_of, subject
+from .find import infos_of, launch_policy, subject
 from .record import OPTION, experiment_of
 from .step import Conclude, Conclusion, Play, WantedFile
 
 # That of 1,000 nodes has about 10 MB.
 PLAN_BYTES = 64 << 20
+WORKDIR = ["launch_workdir"]
 
 
 @Conclude
@@ -93,5 +94,5 @@ def _read_plan_of_head(play: Play, run_id: str, head: str) -> tuple[str | None, 
 
 def _place(play: Play, run_id: str, head: str) -> Mapping[str, Any]:
     """Return where the run is on the head, by its own work directory; the task's would be the first host's."""
-    workdir = policy_of(play, head, ["launch_workdir"])["launch_workdir"]
+    workdir = {**launch_policy(play, WORKDIR), **play.read_values(head, WORKDIR)}["launch_workdir"]
     return {"workdir": str(workdir), "run_id": run_id, "node": head}

@@ -22,7 +22,7 @@ from .._results.infos import Info, runs_of
 from .._results.report import no_such_rank
 from .._results.verdict import judge, members
 from .._text.table import aligned
-from .find import chosen, infos_of, patience_s
+from .find import chosen, infos_of, launch_policy, patience_s
 from .record import OPTION
 from .step import Conclude, Conclusion, Play, WantedFile, ask
 
@@ -34,7 +34,7 @@ TAKING_S = 30
 @ask("run_stacks", lambda play: patience_s(play) + TAKING_S)
 def take(play: Play, node: str) -> dict[str, Any]:
     """Take the stacks of the ranks on a node."""
-    policy = play.read_policy(("launch_workdir", "launch_python", "launch_docker"))
+    policy = launch_policy(play, ("launch_workdir", "launch_python", "launch_docker"))
     rank = play.parameters["rank"]
     return {
         "workdir": policy["launch_workdir"],

@@ -24,7 +24,7 @@ class Play:
     """What a step may know of the play that it is a part of.
 
     read_values(host, names) returns those of the variables that are set for a host, and read_policy(names) those of
-    the task's host, with the roles' defaults. read_answer(host, name) returns what a task has registered for a host,
+    the task's host, with its role's defaults. read_answer(host, name) returns what a task has registered for a host,
     None if there is nothing; copy what you need of it with `plain`. run_module(module, options) runs one on the host
     that the task is delegated to; its result is unreachable where the host does not answer. run_command(argv, seconds)
     runs a command on the controller, in the C locale and without input; it returns the standard output, None if the
@@ -44,6 +44,7 @@ class Play:
     forks: int = 5  # how many hosts Ansible works on at a time
     width: int = 100  # columns of a table
     cli_options: Mapping[str, Any] = field(default_factory=dict)
+    launch_defaults: Mapping[str, Any] = field(default_factory=dict)  # of the role `launch`
     run_command: Callable[[Sequence[str], float], str | None] = lambda _argv, _timeout_s: None
 
     @property
@@ -67,8 +68,8 @@ class WantedFile:
     """A file as it should be. It is written as a whole where it differs, and not in check mode.
 
     option names what chose the path, and expected is what that may be, for the error of a file that cannot be written.
-    is_same says whether an earlier text is as good, without it an equal one. note is a line for people once it lies
-    there; a file with a note has no diff.
+    is_same says whether an earlier text is as good, without it an equal one; a file that is_refreshed is written all
+    the same, and counts as unchanged. note is a line for people once it lies there; a file with a note has no diff.
     """
 
     path: Path
@@ -78,7 +79,9 @@ class WantedFile:
     is_private: bool = False
     is_needed: bool = True  # else the step goes on without it
     is_same: Callable[[str], bool] | None = None
+    is_refreshed: bool = False
     note: str | None = None
+    has_diff: bool = True
 
 
 @frozen

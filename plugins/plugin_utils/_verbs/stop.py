@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.known import
 
 from .._results import report as texts
 from .._results.by_head import unfinished_nodes
-from .find import READ, ChosenRun, chosen, infos_of, latest, others_of
+from .find import READ, ChosenRun, chosen, infos_of, latest, launch_policy, others_of
 from .overview import Overview
 from .record import record_run
 from .step import Conclude, Conclusion, Play, ask
@@ -81,12 +81,12 @@ def report(play: Play) -> Conclusion:
 
 
 def _announce(play: Play, run_id: str | None) -> Conclusion:
-    grace = play.read_policy(["launch_stop_grace"])["launch_stop_grace"]
+    grace = launch_policy(play, ["launch_stop_grace"])["launch_stop_grace"]
     return Conclusion(lines=texts.asking(infos_of(play), run_id, int(grace)))
 
 
 def _options(play: Play, node: str, run_id: str | None) -> dict[str, Any]:
-    policy = play.read_policy(("launch_workdir", "launch_stop_grace", "launch_docker"))
+    policy = launch_policy(play, ("launch_workdir", "launch_stop_grace", "launch_docker"))
     return {
         "workdir": policy["launch_workdir"],
         "run_id": run_id,

@@ -173,8 +173,8 @@ def _report(command: SweepCommand, width: int) -> Conclusion:
         lines.append(clean(f"  no run has a value {sweep.objective!r} to compare it by: choose -e objective=NAME"))
     path, summary = command.home / PAGE, text.summary(sweep.points)
     page = finished(sweep_page.render(sweep, launch), request["created"], request["command"])
-    note, same = f"  page: {relative(path)}", partial(same_content, page)
-    files = [WantedFile(path, page, folder.OPTION, folder.EXPECTED, is_private=True, is_same=same, note=note)]
+    file = WantedFile(path, page, folder.OPTION, folder.EXPECTED, is_private=True, is_refreshed=True)
+    files = [dataclasses.replace(file, is_same=partial(same_content, page), note=f"  page: {relative(path)}")]
     if record.unfinished(sweep.points):
         failure = UserError(f"{sweep.sweep_id}: {summary}; the same command runs those that have not succeeded")
         return Conclusion(lines=lines, files=files, failure=failure)

@@ -13,13 +13,14 @@ from .._findings.errors import ReportedError
 from .._setup.teardown import answer, document, lines
 from .._text.plain import plain
 from .._text.table import node_names
+from .find import launch_policy
 from .step import Conclude, Conclusion, Play, ask
 
 
 @ask("run_prune")
 def prune(play: Play, node: str) -> dict[str, Any]:
     """Remove the files of ended runs, with `days` of those that ended so many days ago."""
-    policy, days = play.read_policy(("launch_workdir", "launch_docker")), play.parameters["days"]
+    policy, days = launch_policy(play, ("launch_workdir", "launch_docker")), play.parameters["days"]
     return {
         "workdir": policy["launch_workdir"],
         "node": node,

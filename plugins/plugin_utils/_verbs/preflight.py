@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`preflight`: every node is asked once for its facts, and all checks judge them together.
+
+A node looks at what a launch without parameters would use there, and tries to reach the head at a port of the ranks.
+Its silence is a result, too. The results are printed, and written as JSON and as a page where they are asked for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .._action.files import relative
+from .._checks.model import Cluster, Launch
+from .._checks.page import render as render_page
+from .._checks.policy import CheckPolicy
+from .._checks.report import Report, document, problems, render, report_on, stops, verdict
+from .._checks.variables import VARIABLES as CHECK_VARIABLES
+from .._checks.variables import read_checks
+from .._cluster.policy import NAMES, OF_CONTAINER, OF_LIBRARY, ClusterPolicy
+from .._findings.errors import ReportedError
+from .._findings.finding import PlanError
+from .._findings.invocation import Invocation
+from .._nccl.environments import users_of
+from .._request.standing import standing
+from .._text.plain import plain
+from .answers import read_node_answers
+from .files import json_file, page_file
+from .step import Conclude, Conclusion, Play, Tone, WantedFile, ask
+
+FACTS = "preflight__facts"  # as the role registers them
+DOCUMENT, STOP_ON = "preflight_json", "preflight__stop_on"
+POLICY = (*NAMES, *OF_CONTAINER, *OF_LIBRARY, *CHECK_VARIABLES, DOCUMENT, STOP_ON)
+OF_FACTS = (
+    *("launch_workdir", "launch_code_dir", "launch_python", "launch_slot", "launch_docker", "launch_head_address"),
+    *("container_data_dirs", "container_image", "preflight_as_root"),
+)
+
+
+@ask("node_facts")
+def gather_facts(play: Play, host: str) -> dict[str, Any]:
+    """Ask a node for all that the checks need."""
+    policy, request = play.read_policy(OF_FACTS), plain(play.read_answer("localhost", "launch__request"))
+    defaults, first = request["defaults"], play.request["nodes"][0]
+    address = policy.get("launch_head_address") or play.read_values(first, ["ansible_host"]).get("ansible_host")
+    head, port = str(address or ""), defaults.get("master_port") or request["first_port"]
+    options = {
+        "workdir": policy.get("launch_workdir"),
+        "code_dir": policy.get("launch_code_dir", "~/muster/code"),
+        "python": policy.get("launch_python"),
+        "node": host,
+        "slot": policy.get("launch_slot"),
+        "files": _given(defaults.get("script"), defaults.get("config")),
+        "config": defaults.get("config") or None,
+        "ports": _given(defaults.get("master_port")),
+        "data_dirs": policy.get("container_data_dirs"),
+        "names": _given(head),
+        "reach": [f"{f'[{head}]' if ':' in head else head}:{port}"] if head and port else [],
+        "docker": policy.get("launch_docker"),
+        "images": _given(policy.get("container_image")),
+        "as_root": policy.get("preflight_as_root"),
+        "probe_disks": True,
+        "asked_at": time.time(),
+        "subset": ["all", "!tools"],
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _given(*values: Any) -> list[Any]:
+    return [value for value in values if value]
+
+
+@Conclude
+def check(play: Play) -> Conclusion:
+    """Run all checks on what the nodes answered; code is the verb's exit code."""
+    received = time.time()
+    variables = play.read_policy(POLICY)
+    policy, faults = ClusterPolicy.read(variables)
+    checks, refused = read_checks(variables)
+    if faults or refused:
+        return Conclusion(document={"code": 2}, result={"code": 2}, failure=PlanError([*faults, *refused]))
+    report = _judge(play, policy, checks, received)
+    results = {"created": play.request["created"], "command": play.request["command"], **document(report)}
+    errors = [problem.to_error() for problem in problems(report)]
+    failed: list[str | tuple[str, Tone]] = ["", (verdict(report), Tone.ERROR)] if report.code else []
+    return Conclusion(
+        lines=["", *render(report, play.width), *failed],
+        document={**results, "errors": errors},
+        files=[*_files(play, report, results, variables)],
+        result={"code": report.code, "verdict": verdict(report)},
+        failure=ReportedError(verdict(report)) if stops(report, variables.get(STOP_ON, ["fail", "error"])) else None,
+        is_shown=True,
+    )
+
+
+def _judge(play: Play, policy: ClusterPolicy, checks: CheckPolicy, received: float) -> Report:
+    """Run the checks as for a launch with the cluster's defaults."""
+    request = play.request
+    defaults = play.read_values(request["nodes"][0], ["launch_defaults"]).get("launch_defaults") or {}
+    launch = Launch.by_default(defaults, Invocation.of(request))
+    cluster = Cluster({}, checks=checks, policy=policy, launch=launch, received=received)
+    settings, _refused = standing(defaults, request["parameters"]["mode"])
+    return report_on(cluster.with_answers(read_node_answers(play, FACTS), users_of(settings, policy.env)))
+
+
+def _files(play: Play, report: Report, results: dict[str, Any], variables: dict[str, Any]) -> Iterator[WantedFile]:
+    """Yield the document and the page that are asked for."""
+    if variables.get(DOCUMENT) and not play.is_checked:
+        path = Path(variables[DOCUMENT]).expanduser()
+        yield json_file(path, results, DOCUMENT, "a file in a directory that you can write to")
+    if page := play.parameters.get("page"):
+        path = Path(page).expanduser()
+        yield page_file(play, path, render_page(report), f"  page: {relative(path)}")
