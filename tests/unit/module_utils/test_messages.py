@@ -4,18 +4,38 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._net.network import read_net
+from ansible_collections.muster.train.plugins.module_utils._software.code import read_code
+from ansible_collections.muster.train.plugins.module_utils._software.files import read_config
+from ansible_collections.muster.train.plugins.module_utils._system.kernel_log import read_kernel_log
+from ansible_collections.muster.train.plugins.module_utils._system.sudo import read_sudo
 from ansible_collections.muster.train.tests.support import rdma_ports
+from ansible_collections.muster.train.tests.support.checkouts import make_checkout
+from ansible_collections.muster.train.tests.support.machines import Machine, load
 from ansible_collections.muster.train.tests.support.screens import Message, kept, page_of
+from ansible_collections.muster.train.tests.support.this_machine import OwnMachine
+from ansible_collections.muster.train.tests.unit.module_utils._net import test_reach
 from ansible_collections.muster.train.tests.unit.module_utils._rdma import (
     test_broken_trees,
     test_devices,
     test_ports,
     test_uverbs,
 )
+from ansible_collections.muster.train.tests.unit.module_utils._software import (
+    test_changes,
+    test_code,
+    test_files,
+    test_versions,
+)
+from ansible_collections.muster.train.tests.unit.module_utils._system import test_kernel_log, test_sudo
 
 RDMA = {
     **test_broken_trees.UNREADABLE,
@@ -24,6 +44,18 @@ RDMA = {
     "devices in software": test_devices.software(),
     "a pod": test_devices.pod(),
 }
+# Readers, and the commands that give them no answer.
+UNANSWERED: dict[str, tuple[Any, dict[str, tuple[dict[str, Any], list[str]]]]] = {
+    "kernel log": (read_kernel_log, test_kernel_log.CLOSED),
+    "sudo": (read_sudo, test_sudo.REFUSED),
+}
+
+
+def said(read: Callable[..., object], *arguments: object) -> list[str]:
+    """What a reader warns of."""
+    warnings: list[str] = []
+    read(*arguments, warnings.append)
+    return warnings
 
 
 def of_rdma(manifest: dict[str, Any], root: Path) -> Iterator[str]:
@@ -33,13 +65,39 @@ def of_rdma(manifest: dict[str, Any], root: Path) -> Iterator[str]:
     yield from (f"{hca.name}: {reason}" for hca in rdma.hcas for port in hca.ports for reason in port.reasons)
 
 
+def of_code(roots: Iterator[Path]) -> Iterator[Message]:
+    """What is said of code that cannot be read or compared."""
+    for name, results in test_code.UNKNOWN.items():
+        yield f"checkout: {name}", test_code.unknown(next(roots), results)[1]
+    folder = next(roots)
+    folder.mkdir()
+    test_code.mark(folder, "")
+    yield "checkout: a marker that is none", test_code.warned(folder)[1]
+    for name, limit in test_changes.LIMITS.items():
+        yield f"changes: {name}", [str(test_changes.limited(make_checkout(next(roots)), *limit).uncompared)]
+    yield "changes: no git", [str(read_code(load("hgx_h100", next(roots)), "/raid/muster", pytest.fail).uncompared)]
+
+
 def messages(roots: Iterator[Path]) -> Iterator[Message]:
     for name, manifest in RDMA.items():
         yield f"RDMA: {name}", of_rdma(manifest, next(roots))
     for name, manifest in test_uverbs.CLOSED.items():
         yield f"uverbs: {name}", [str(test_uverbs.node_of(manifest, next(roots))[1])]
+    for name, (read, cases) in UNANSWERED.items():
+        for case, (commands, hangs) in cases.items():
+            yield f"{name}: {case}", [str(read(OwnMachine({"commands": commands}, next(roots), hangs)).why)]
+    for name, machine in {"a container": load("container", next(roots)), "nothing": Machine({}, next(roots))}.items():
+        yield f"network: {name}", said(read_net, machine, [])
+    yield "network: ports", [str(reach) for reach in test_reach.reached(next(roots)) if reach.error]
+    yield from of_code(roots)
+    for name, content in test_files.NO_CONFIGS.items():
+        path = next(roots)
+        path.write_bytes(content)
+        yield f"config: {name}", said(read_config, Host(), str(path))
+    yield "torch: it has no version", test_versions.warned(next(roots), test_versions.TORCH_WITHOUT_VERSION)[1]
 
 
 def test_what_readers_say(tmp_path: Path) -> None:
     text = page_of(messages(tmp_path / str(number) for number in itertools.count()))
+    text = re.sub(rf"{tmp_path}/[0-9]+", "/node", text)
     assert text == kept("messages/readers.txt", text)
