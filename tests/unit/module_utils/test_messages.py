@@ -11,17 +11,25 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._gpu.devices import read_gpu
+from ansible_collections.muster.train.plugins.module_utils._gpu.health import read_gpu_health
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._net.network import read_net
 from ansible_collections.muster.train.plugins.module_utils._software.code import read_code
 from ansible_collections.muster.train.plugins.module_utils._software.files import read_config
 from ansible_collections.muster.train.plugins.module_utils._system.kernel_log import read_kernel_log
 from ansible_collections.muster.train.plugins.module_utils._system.sudo import read_sudo
-from ansible_collections.muster.train.tests.support import rdma_ports
+from ansible_collections.muster.train.tests.support import amd_machines, nvidia_machines, rdma_ports
 from ansible_collections.muster.train.tests.support.checkouts import make_checkout
 from ansible_collections.muster.train.tests.support.machines import Machine, load
 from ansible_collections.muster.train.tests.support.screens import Message, kept, page_of
 from ansible_collections.muster.train.tests.support.this_machine import OwnMachine
+from ansible_collections.muster.train.tests.unit.module_utils._gpu import test_devices as gpu_devices
+from ansible_collections.muster.train.tests.unit.module_utils._gpu import test_health
+from ansible_collections.muster.train.tests.unit.module_utils._gpu.amd import test_devices as amd_devices
+from ansible_collections.muster.train.tests.unit.module_utils._gpu.amd import test_tools
+from ansible_collections.muster.train.tests.unit.module_utils._gpu.nvidia import test_devices as nvidia_devices
+from ansible_collections.muster.train.tests.unit.module_utils._host import test_budget
 from ansible_collections.muster.train.tests.unit.module_utils._net import test_reach
 from ansible_collections.muster.train.tests.unit.module_utils._rdma import (
     test_broken_trees,
@@ -78,6 +86,28 @@ def of_code(roots: Iterator[Path]) -> Iterator[Message]:
     yield "changes: no git", [str(read_code(load("hgx_h100", next(roots)), "/raid/muster", pytest.fail).uncompared)]
 
 
+def of_gpus(roots: Iterator[Path]) -> Iterator[Message]:
+    """What is said of GPUs of which something is not known."""
+    for name, trouble in test_tools.TROUBLES.items():
+        yield f"AMD's tools: {name}", test_tools.told(next(roots), **trouble)[1]
+    with pytest.MonkeyPatch.context() as patch:
+        yield "AMD's tools: slow and broken ones", said(read_gpu, test_budget.amd(next(roots), patch))
+    for name, manifest in {"without names": amd_machines.mi250(), "a container": amd_devices.container()}.items():
+        yield f"AMD: {name}", said(read_gpu, Machine(manifest, next(roots)))
+    for name, manifest in nvidia_devices.TROUBLES.items():
+        yield f"NVIDIA: {name}", nvidia_devices.read(manifest, next(roots))[1]
+    for name, hangs in nvidia_devices.HANGS.items():
+        yield f"NVIDIA: {name}", nvidia_devices.read(nvidia_machines.machine(), next(roots), hangs)[1]
+    yield "GPUs: nothing can be seen", said(read_gpu, Machine({}, next(roots)))
+    for name, silent in gpu_devices.SILENT.items():
+        yield f"GPUs: {name}", said(read_gpu, gpu_devices.silent(next(roots), silent))
+    for name, (commands, hangs) in test_health.SILENT.items():
+        host = test_health.switched(next(roots), hangs, **commands)
+        yield f"health of GPUs: {name}", [str(read_gpu_health(host).why)]
+    host.is_live = False
+    yield "health of GPUs: a tree", [str(read_gpu_health(host).why)]
+
+
 def messages(roots: Iterator[Path]) -> Iterator[Message]:
     for name, manifest in RDMA.items():
         yield f"RDMA: {name}", of_rdma(manifest, next(roots))
@@ -90,6 +120,7 @@ def messages(roots: Iterator[Path]) -> Iterator[Message]:
         yield f"network: {name}", said(read_net, machine, [])
     yield "network: ports", [str(reach) for reach in test_reach.reached(next(roots)) if reach.error]
     yield from of_code(roots)
+    yield from of_gpus(roots)
     for name, content in test_files.NO_CONFIGS.items():
         path = next(roots)
         path.write_bytes(content)
