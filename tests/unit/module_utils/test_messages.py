@@ -5,15 +5,22 @@ from __future__ import annotations
 
 import itertools
 import re
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._facts.gather import gather
+from ansible_collections.muster.train.plugins.module_utils._facts.query import FactsQuery
 from ansible_collections.muster.train.plugins.module_utils._gpu.devices import read_gpu
 from ansible_collections.muster.train.plugins.module_utils._gpu.health import read_gpu_health
+from ansible_collections.muster.train.plugins.module_utils._host import sysfs
+from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._host.probe import run_probes
+from ansible_collections.muster.train.plugins.module_utils._memlock import info
 from ansible_collections.muster.train.plugins.module_utils._net.network import read_net
 from ansible_collections.muster.train.plugins.module_utils._software.code import read_code
 from ansible_collections.muster.train.plugins.module_utils._software.files import read_config
@@ -24,12 +31,14 @@ from ansible_collections.muster.train.tests.support.checkouts import make_checko
 from ansible_collections.muster.train.tests.support.machines import Machine, load
 from ansible_collections.muster.train.tests.support.screens import Message, kept, page_of
 from ansible_collections.muster.train.tests.support.this_machine import OwnMachine
+from ansible_collections.muster.train.tests.unit.module_utils._container import test_engine, test_service
 from ansible_collections.muster.train.tests.unit.module_utils._gpu import test_devices as gpu_devices
 from ansible_collections.muster.train.tests.unit.module_utils._gpu import test_health
 from ansible_collections.muster.train.tests.unit.module_utils._gpu.amd import test_devices as amd_devices
 from ansible_collections.muster.train.tests.unit.module_utils._gpu.amd import test_tools
 from ansible_collections.muster.train.tests.unit.module_utils._gpu.nvidia import test_devices as nvidia_devices
-from ansible_collections.muster.train.tests.unit.module_utils._host import test_budget
+from ansible_collections.muster.train.tests.unit.module_utils._host import test_budget, test_probe, test_sysfs
+from ansible_collections.muster.train.tests.unit.module_utils._memlock import test_info
 from ansible_collections.muster.train.tests.unit.module_utils._net import test_reach
 from ansible_collections.muster.train.tests.unit.module_utils._rdma import (
     test_broken_trees,
@@ -52,6 +61,14 @@ RDMA = {
     "devices in software": test_devices.software(),
     "a pod": test_devices.pod(),
 }
+# Commands without a word of their own, and what they were given.
+COMMANDS = [
+    (CommandResult(None, "", "No such file", missing=True), 2.5),
+    (CommandResult(None, "", "", timed_out=True), 2.5),
+    (CommandResult(None, "", "", timed_out=True), 0),
+    (CommandResult(1, "", ""), 2.5),
+    (CommandResult(0, " \n", ""), 2.5),
+]
 # Readers, and the commands that give them no answer.
 UNANSWERED: dict[str, tuple[Any, dict[str, tuple[dict[str, Any], list[str]]]]] = {
     "kernel log": (read_kernel_log, test_kernel_log.CLOSED),
@@ -108,6 +125,21 @@ def of_gpus(roots: Iterator[Path]) -> Iterator[Message]:
     yield "health of GPUs: a tree", [str(read_gpu_health(host).why)]
 
 
+def of_engines(roots: Iterator[Path]) -> Iterator[Message]:
+    """What is said of containers' engines and services."""
+    for name, (commands, hangs) in test_engine.SILENT.items():
+        result = test_engine.silent(OwnMachine({"commands": commands}, next(roots), hangs))
+        yield f"engine: {name}", [str(result and result.why)]
+    for name, answer in test_service.UNREAD.items():
+        yield f"service: {name}", test_service.read(next(roots), {test_service.CONFIG: answer})[1]
+    host, _engine = test_info.machine(next(roots), **test_info.INCOMPLETE)
+    told = info.read_engine(host, ["docker"], "", False)
+    yield "engine: an incomplete answer", [str(told and told["why"])]
+    host, _engine = test_info.machine(next(roots), images=test_info.messages(""))
+    told = info.read_engine(host, ["docker"], "", True)
+    yield "engine: no image", [str(told and told["container"]["why"])]
+
+
 def messages(roots: Iterator[Path]) -> Iterator[Message]:
     for name, manifest in RDMA.items():
         yield f"RDMA: {name}", of_rdma(manifest, next(roots))
@@ -121,6 +153,14 @@ def messages(roots: Iterator[Path]) -> Iterator[Message]:
     yield "network: ports", [str(reach) for reach in test_reach.reached(next(roots)) if reach.error]
     yield from of_code(roots)
     yield from of_gpus(roots)
+    yield from of_engines(roots)
+    yield "commands", [result.why(timeout_s) for result, timeout_s in COMMANDS]
+    released = threading.Event()
+    yield "probes", run_probes({"bad": test_probe.fail, "hung": released.wait}, 0.2).warnings
+    released.set()
+    tree = Machine(test_sysfs.UNLISTED, next(roots))
+    yield "sysfs", [str(sysfs.cannot_list(tree, f"/sys/{name}")) for name in ("loop", "file", "gone")]
+    yield "everything of nothing", sorted(gather(Machine({}, next(roots)), FactsQuery("/w", "/c")).warnings)
     for name, content in test_files.NO_CONFIGS.items():
         path = next(roots)
         path.write_bytes(content)

@@ -19,6 +19,7 @@ UNREADABLE: dict[str, dict[str, Any]] = {
     "no /sys": {"directories": ["/proc"]},
     "a loop of links": {"links": {CLASS: "infiniband"}},
     "a file for a class": {"files": {CLASS: "x"}},
+    "a class that cannot be listed": {"files": {f"{CLASS}/a/b": ""}, "errors": {CLASS: "EACCES"}},
 }
 
 
