@@ -29,6 +29,7 @@ FAILED = {"phase": "failed", "why": "rank 1 exited with code 7"}
 JUDGED: dict[str, tuple[dict[str, Any] | None, bool, bool, str, str]] = {
     "nothing is here": (None, False, False, "boot-1", "not_found"),
     "it is prepared": (None, True, False, "boot-1", "prepared"),
+    "its files were removed": (None, False, True, "boot-1", "running"),
     "the node was rebooted": (RUNNING, True, False, "boot-2", "lost"),
     "its runner was killed": (RUNNING, True, False, "boot-1", "lost"),
     "it failed before a reboot": (FAILED, True, False, "boot-2", "failed"),

@@ -22,13 +22,14 @@ RECORDED = {
 }
 
 
+REPORT = json.dumps([{"rank": 2, "local_rank": 0, "code": 1, "time": 5, "error": RECORDED}]).encode()
+
+
 def test_a_recorded_exception() -> None:
-    report = json.dumps([{"rank": 2, "local_rank": 0, "code": 1, "time": 5, "error": RECORDED}]).encode()
-    (first,) = launcher_report.failures(report)
+    (first,) = launcher_report.failures(REPORT)
     traceback = ["Traceback (most recent call last):", "  ...", "ValueError: no such layer"]
     status = {"rank": 2, "local_rank": 0, "exit_code": 1, "message": "ValueError: no such layer", "time": 1795000000.0}
     assert first == RankFailure.from_dict({**status, "traceback": traceback})
-    assert launcher_failure.explain(first, 1, []) == "rank 2 exited with code 1: ValueError: no such layer"
 
 
 def test_a_signal_without_a_message() -> None:
@@ -49,15 +50,6 @@ def test_ranks_that_torchrun_ended_come_last() -> None:
 @pytest.mark.parametrize("data", [b"", b"not json", b"{}", b"[1, 2]", b"null"])
 def test_an_invalid_report_has_no_failures(data: bytes) -> None:
     assert launcher_report.failures(data) == []
-
-
-def test_launcher_without_a_report() -> None:
-    assert launcher_failure.explain(None, -9, ["ignored"]) == "the launcher was killed by SIGKILL"
-    assert (
-        launcher_failure.explain(None, 2, ["usage: train.py", "", "====="])
-        == "the launcher exited with code 2: usage: train.py"
-    )
-    assert launcher_failure.explain(None, 2, ["====="]) == "the launcher exited with code 2"
 
 
 def test_a_signal_without_a_name() -> None:
