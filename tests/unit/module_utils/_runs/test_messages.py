@@ -107,6 +107,8 @@ def of_containers(roots: Iterator[Path]) -> Iterator[Message]:
     for name, state in test_job_container.ENDS.items():
         run = read.read_run(Engine(labels, **state).host, job.node, job.workdir, job.run_id, ["docker"])
         yield f"container of a lost run: {name}", [str(run.why)]
+    run = stop(Engine(labels).host, job.node, job.workdir, job.run_id, None, 1, False, ["docker"])[1]
+    yield "stop: a lost run", [str(run.why)]
 
 
 def of_removal(roots: Iterator[Path]) -> Iterator[Message]:
