@@ -21,6 +21,7 @@ from ansible_collections.muster.train.plugins.module_utils._runs.starters.base i
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.detached import starter_named
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.docker import Docker
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
+from ansible_collections.muster.train.tests.support.ended_runs import make
 from ansible_collections.muster.train.tests.support.jobs import RUNNER, make_job, prepare
 from ansible_collections.muster.train.tests.support.screens import Message, kept, page_of
 from ansible_collections.muster.train.tests.unit.module_utils._runs import (
@@ -69,7 +70,7 @@ def of_reading(roots: Iterator[Path]) -> Iterator[Message]:
         patch.setattr(os, "geteuid", lambda: 0)
         whys = [read.read_run(host, "node0", str(root), "test_run", ["docker"]).why for host in hosts]
     yield "run: another user has a part of the path, or all of it; or it has a link", map(str, whys)
-    test_prune.make(root, "odd", 0).joinpath("logs", "a\n").touch()
+    make(root, "odd", 0).joinpath("logs", "a\n").touch()
     listed, _remaining = files.list_files(Host(), files.RunPaths(str(root / test_prune.RUNS / "odd")))
     yield "run: a name that cannot be copied", [f"{file['path']}: {file['stays']}" for file in listed if file["stays"]]
 

@@ -30,12 +30,13 @@ CLOSED = "the connection was closed"
 FAILURES: list[tuple[RankFailure | None, int, list[str]]] = [
     (failures(REPORT)[0], 1, []),
     (RankFailure(rank=3, signal="SIGSEGV"), 1, ["ignored"]),
+    (RankFailure(rank=1, signal="SIGKILL", oom_killed=True, oom_detail="out of memory"), 1, []),
     (RankFailure(rank=1, exit_code=7), 7, ["no GPU here"]),
     (None, -9, ["ignored"]),
     (None, 2, ["usage: train.py", "", "====="]),
     (None, 2, ["====="]),
 ]
-KILLED: list[list[str | None]] = [[], ["0"], [None], ["3", "2"]]
+KILLED: list[list[str | None]] = [[], ["0"], [None, None], [None, "2", "2"], ["10", "9", None]]
 
 
 def drained(phase: str, *numbers: int) -> list[tuple[Any, ...]]:

@@ -61,16 +61,3 @@ def test_ranks_that_torchrun_killed_at_a_stop() -> None:
     assert launcher_report.killed_ranks(report, 4) == ["5"]
     assert [failure.rank for failure in launcher_report.failures(report)] == [2]
     assert launcher_report.killed_ranks(b"{", 4) == launcher_report.killed_ranks(b"3", 4) == []
-
-
-@pytest.mark.parametrize(
-    ("killed", "reason"),
-    [
-        ([], "why"),
-        ([None, None], "why; the launcher did not exit after SIGTERM and was killed"),
-        ([None, "2", "2"], "why; rank 2 did not exit after SIGTERM and was killed"),
-        (["10", "9", None], "why; ranks 9, 10 did not exit after SIGTERM and were killed"),
-    ],
-)
-def test_why_a_run_was_stopped(killed: list[str | None], reason: str) -> None:
-    assert launcher_failure.explain_stop("why", killed) == reason

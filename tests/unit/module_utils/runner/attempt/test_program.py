@@ -34,7 +34,7 @@ def test_a_program_beside_the_interpreter_comes_before_one_on_path(tmp_path: Pat
 def test_a_program_that_is_nowhere_is_named_with_where_it_was_searched(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         find_program("train", {"MUSTER_PYTHON": "/opt/venv/bin/python", "PATH": str(tmp_path)})
-    assert "/opt/venv/bin" in caught.value.strerror and str(tmp_path) in caught.value.strerror
+    assert {"/opt/venv/bin", f"{tmp_path})"} <= set(str(caught.value.strerror).split())
 
 
 def test_a_restart_and_a_spare_change_the_place_and_no_variable_of_a_rank_is_set(tmp_path: Path) -> None:
