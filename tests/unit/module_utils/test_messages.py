@@ -60,7 +60,7 @@ RDMA = {
     "devices in software": test_devices.software(),
     "a pod": test_devices.pod(),
 }
-# Commands without a word of their own, and what they were given.
+# Commands that have no options of their own, and what they were given.
 COMMANDS = [
     (CommandResult(None, "", "No such file", missing=True), 2.5),
     (CommandResult(None, "", "", timed_out=True), 2.5),
@@ -76,7 +76,7 @@ UNANSWERED: dict[str, tuple[Any, dict[str, tuple[dict[str, Any], list[str]]]]] =
 }
 
 
-def said(read: Callable[..., object], *arguments: object) -> list[str]:
+def reasons_of(read: Callable[..., object], *arguments: object) -> list[str]:
     """What a reader warns of."""
     warnings: list[str] = []
     read(*arguments, warnings.append)
@@ -106,17 +106,17 @@ def of_code(roots: Iterator[Path]) -> Iterator[Message]:
 def of_gpus(roots: Iterator[Path]) -> Iterator[Message]:
     """What is said of GPUs of which something is not known."""
     for name, trouble in test_tools.TROUBLES.items():
-        yield f"AMD's tools: {name}", test_tools.told(next(roots), **trouble)[1]
+        yield f"AMD's tools: {name}", test_tools.readings(next(roots), **trouble)[1]
     with pytest.MonkeyPatch.context() as patch:
-        yield "AMD's tools: slow and broken ones", said(read_gpu, test_budget.amd(next(roots), patch))
+        yield "AMD's tools: slow and broken ones", reasons_of(read_gpu, test_budget.amd(next(roots), patch))
     for name, manifest in {"without names": amd_machines.mi250(), "a container": amd_devices.container()}.items():
-        yield f"AMD: {name}", said(read_gpu, Machine(manifest, next(roots)))
+        yield f"AMD: {name}", reasons_of(read_gpu, Machine(manifest, next(roots)))
     for name, manifest in nvidia_devices.TROUBLES.items():
         yield f"NVIDIA: {name}", nvidia_devices.read(manifest, next(roots))[1]
     for name, hangs in nvidia_devices.HANGS.items():
         yield f"NVIDIA: {name}", nvidia_devices.read(nvidia_machines.machine(), next(roots), hangs)[1]
     for name, silent in gpu_devices.SILENT.items():
-        yield f"GPUs: {name}", said(read_gpu, gpu_devices.silent(next(roots), silent))
+        yield f"GPUs: {name}", reasons_of(read_gpu, gpu_devices.silent(next(roots), silent))
     for name, (commands, hangs) in test_health.SILENT.items():
         host = test_health.switched(next(roots), hangs, **commands)
         yield f"health of GPUs: {name}", [str(read_gpu_health(host).why)]
@@ -129,11 +129,11 @@ def of_engines(roots: Iterator[Path]) -> Iterator[Message]:
     for name, answer in test_service.UNREAD.items():
         yield f"service: {name}", test_service.read(next(roots), {test_service.CONFIG: answer})[1]
     host, _engine = test_info.machine(next(roots), **test_info.INCOMPLETE)
-    told = info.read_engine(host, ["docker"], "", False)
-    yield "engine: an incomplete answer", [str(told and told["why"])]
+    engine = info.read_engine(host, ["docker"], "", False)
+    yield "engine: an incomplete answer", [str(engine and engine["why"])]
     host, _engine = test_info.machine(next(roots), images=test_info.messages(""))
-    told = info.read_engine(host, ["docker"], "", True)
-    yield "engine: no image", [str(told and told["container"]["why"])]
+    engine = info.read_engine(host, ["docker"], "", True)
+    yield "engine: no image", [str(engine and engine["container"]["why"])]
 
 
 def messages(roots: Iterator[Path]) -> Iterator[Message]:
@@ -159,7 +159,7 @@ def messages(roots: Iterator[Path]) -> Iterator[Message]:
     for name, content in test_files.NO_CONFIGS.items():
         path = next(roots)
         path.write_bytes(content)
-        yield f"config: {name}", said(read_config, Host(), str(path))
+        yield f"config: {name}", reasons_of(read_config, Host(), str(path))
     yield "torch: it has no version", test_versions.warned(next(roots), test_versions.TORCH_WITHOUT_VERSION)[1]
 
 

@@ -35,7 +35,7 @@ def test_target(text: str, target: tuple[str, int] | None) -> None:
 
 
 def reached(root: Path) -> list[Reach]:
-    """What came of one port after the other, and of what is no port of an address."""
+    """What came of one port after the other, and of what is not the port of an address."""
     host = OwnMachine({}, root)
     states = (0, errno.ECONNREFUSED, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EMFILE)
     host.system.states = {(f"10.0.0.{number}", 22): state for number, state in enumerate(states)}

@@ -124,7 +124,10 @@ def messages(root: Path) -> Iterator[Message]:
     yield "attempt: why it failed", [explain(*failure) for failure in FAILURES]
     yield "attempt: whom a stop killed", [explain_stop("stop requested", killed) for killed in KILLED]
     environments = ({"PATH": "/nowhere"}, {"PATH": "/nowhere", "MUSTER_PYTHON": "/opt/venv/bin/python"})
-    yield "attempt: no program", [line for each in environments for line in refusal(find_program, "train", each)]
+    yield (
+        "attempt: no program",
+        [line for variables in environments for line in refusal(find_program, "train", variables)],
+    )
     requests = StopRequests(make_job(root, []), str(root))
     requests.note_signal(signal.SIGTERM, None)
     yield "stop: by a signal", [str(requests.look())]

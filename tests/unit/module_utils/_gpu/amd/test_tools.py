@@ -45,10 +45,10 @@ Asked = tuple[ToolAnswer, list[str], list[str]]
 Ask = Callable[..., Asked]
 
 
-def told(
+def readings(
     root: Path, commands: dict[str, Any], names: bool = True, links: bool = True, hangs: Sequence[str] = ()
 ) -> Asked:
-    """What the tools told, what is warned of, and which commands were run."""
+    """What the tools answered, what is warned of, and which commands were run."""
     host = OwnMachine({"commands": commands}, root, hangs)
     warnings: list[str] = []
     return ask(host, warnings.append, names=names, links=links), warnings, host.commands_run
@@ -56,7 +56,7 @@ def told(
 
 @pytest.fixture
 def asked(tmp_path: Path) -> Ask:
-    return functools.partial(told, tmp_path)
+    return functools.partial(readings, tmp_path)
 
 
 def test_no_tool_is_called_if_nothing_is_missing(asked: Ask) -> None:
