@@ -7,11 +7,18 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Device, Gpu, NicLink
+from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 from ansible_collections.muster.train.plugins.module_utils._records.node import Address, Net, Route
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gdr, Gid, Hca, Port, Rdma
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.head_address import HeadInterface
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import DEFAULT, Layer, Origin
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import FabricPolicy, Library, NodeView
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import (
+    FabricPolicy,
+    Library,
+    NodeView,
+    resolve,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import NotSet
 
 AUTO = FabricPolicy("auto", DEFAULT)
 MUST_RDMA = FabricPolicy("rdma", Origin(Layer.EXTRA_VARS, "-e mode"))
@@ -141,3 +148,10 @@ def view(name: str = "node0", hcas: Iterable[Hca] | None = (), **changes: Any) -
         "container": False,
     }
     return NodeView(name=name, **{**fields, **changes})
+
+
+def reasons(node: NodeView, policy: FabricPolicy = AUTO) -> dict[str, str]:
+    """Why each variable of a node is set, or left to NCCL."""
+    environment = resolve([node], policy).nodes[node.name]
+    items: list[Variable | NotSet] = [*environment.variables, *environment.not_set]
+    return {item.name: item.reason for item in items}

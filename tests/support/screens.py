@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 SCREENS = Path(__file__).resolve().parents[1] / "screens"
 # A case's name, and the lines that a user reads then.
@@ -18,6 +19,15 @@ def kept(name: str, text: str) -> str:
     if os.environ.get("MUSTER_WRITE_SCREENS"):
         path.write_text(text, encoding="utf-8")
     return path.read_text(encoding="utf-8")
+
+
+def errors(read: Callable[[Any], object], values: Iterable[object]) -> Iterator[str]:
+    """What is said of each value that is refused."""
+    for value in values:
+        try:
+            read(value)
+        except ValueError as error:
+            yield from (f"{value!r:.60}  # {line}" for line in str(error).splitlines())
 
 
 def page_of(messages: Iterable[Message]) -> str:

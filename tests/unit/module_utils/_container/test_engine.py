@@ -132,23 +132,28 @@ def test_an_engine_that_does_not_answer(
     assert host.commands_run == [INFO_LINE]
 
 
-def test_missing_and_hanging(tmp_path: Path) -> None:
-    missing = read_engine(OwnMachine({}, tmp_path / "a"), ["docker"], [])
-    assert missing == Engine(["docker"], running=False, why="docker info: not found")
-    hanging = read_engine(OwnMachine({"commands": commands()}, tmp_path / "b", ["docker info"]), ["docker"], [])
-    assert hanging == Engine(["docker"], running=None, why="docker info: no answer within 5 s")
-
-
-def test_parts_that_hang_or_fail_are_reported(tmp_path: Path) -> None:
-    host = OwnMachine(
-        {"commands": commands(**{image_line("odd:1"): answer("", "invalid reference format\n", 1)})},
-        tmp_path,
+# What commands answer, and which of them hang.
+SILENT: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "no client": ({}, []),
+    "a client that hangs": (commands(), ["docker info"]),
+    "parts that hang or fail": (
+        commands(**{image_line("odd:1"): answer("", "invalid reference format\n", 1)}),
         [image_line("train:1").replace("'", ""), "docker ps"],
-    )
-    result = read_engine(host, ["docker"], ["train:1", "odd:1", "none:1"])
-    assert result is not None
-    assert (result.running, result.gpu_containers, result.images) == (True, None, {"none:1": None})
-    assert result.why == "image train:1: no answer within 5 s; image odd:1: invalid reference format"
+    ),
+}
+
+
+def silent(host: OwnMachine) -> Engine | None:
+    return read_engine(host, ["docker"], ["train:1", "odd:1", "none:1"])
+
+
+@pytest.mark.parametrize(("name", "running"), [*zip(SILENT, (False, None, True))])
+def test_what_hangs_or_fails_is_reported(tmp_path: Path, name: str, running: bool | None) -> None:
+    answers, hangs = SILENT[name]
+    result = silent(OwnMachine({"commands": answers}, tmp_path, hangs))
+    assert result is not None and result.why
+    assert (result.running, result.gpu_containers) == (running, None)
+    assert result.images == ({"none:1": None} if running else {})
 
 
 def test_nothing_runs(tmp_path: Path) -> None:

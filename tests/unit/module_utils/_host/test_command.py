@@ -139,10 +139,6 @@ def test_spawn_says_why_it_cannot(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("result", "why"),
     [
-        (CommandResult(None, "", "No such file", missing=True), "not found"),
-        (CommandResult(None, "", "", timed_out=True), "no answer within 2.5 s"),
-        (CommandResult(1, "", ""), "exit code 1"),
-        (CommandResult(0, " \n", ""), "no output"),
         (CommandResult(9, "the driver is gone\nmore\n", "\n"), "the driver is gone"),
         (CommandResult(128, "x", "fatal: broken\nhint: repair it\n"), "fatal: broken"),
         (CommandResult(1, "", "WARNING: old\nsudo: no password\n"), "sudo: no password"),
@@ -153,7 +149,3 @@ def test_spawn_says_why_it_cannot(tmp_path: Path) -> None:
 )
 def test_why_a_command_failed(result: CommandResult, why: str) -> None:
     assert result.why(2.5) == why
-
-
-def test_a_command_without_time() -> None:
-    assert CommandResult(None, "", "", timed_out=True).why(0) == "there was no time left"

@@ -26,10 +26,7 @@ def test_one_that_fails_and_one_that_hangs_cost_only_their_own_answer() -> None:
     assert timings["hung"] == 200  # what it was given
     assert 0 <= timings["good"] <= 200
     assert answers == {"good": 1, "bad": None, "hung": None}
-    assert warnings == [
-        "bad: could not be read: OSError: [Errno 5] Input/output error",
-        "hung: could not be read: no answer within 0.2 s",
-    ]
+    assert [warning.partition(":")[0] for warning in warnings] == ["bad", "hung"]
 
 
 def test_they_run_side_by_side() -> None:

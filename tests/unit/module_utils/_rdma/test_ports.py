@@ -22,8 +22,56 @@ from ansible_collections.muster.train.tests.support.rdma_ports import (
 )
 from ansible_collections.muster.train.tests.support.rdma_trees import Tree
 
-NO_TYPES = "the types of its GIDs cannot be read, so no RoCE v2 GID is known"
 IPV6 = "2001:0db8:0000:0000:0000:0000:0000:0005"
+LINK_LOCAL = {0: (LL, V1, "rail0"), 1: (LL, V2, "rail0")}
+
+
+def of_type(node_type: str, vendor: str = "0x15b3", table: Any = None) -> Tree:
+    """A RoCE port of a device of that type and vendor."""
+    tree = roce(table)
+    tree.write("mlx5_0", "node_type", node_type)
+    tree.beside("mlx5_0", "vendor", vendor)
+    return tree
+
+
+def without(tree: Tree, path: str, error: str = "ENOENT") -> Tree:
+    """The same, but what begins so in the folder of the port cannot be read."""
+    files = tree.manifest["files"]
+    for file in [file for file in files if file.startswith(f"{tree.device('mlx5_0')}/ports/1/{path}")]:
+        del files[file]
+        tree.manifest["errors"].update({} if error == "ENOENT" else {file: error})
+    return tree
+
+
+def beside(interface: str) -> Tree:
+    """A RoCE port of whose GIDs' interface only another one may be here."""
+    tree = roce()
+    tree.manifest["files"][f"/sys/class/net/{interface}/mtu"] = "1500\n"
+    return tree
+
+
+UNUSABLE = {
+    "a port that is down": infiniband(state="DOWN", phys_state="Polling"),
+    "a port that is not set up": infiniband(state="INIT"),
+    "an unknown state": infiniband(state=""),
+    "an unknown link layer": infiniband(link_layer="Unknown"),
+    "no subnet manager": infiniband(sm_lid="0"),
+    "an empty GID table": roce({}),
+    "only link-local GIDs": roce(LINK_LOCAL),
+    # The kernel says what kind an entry that is set is of, or EINVAL for all: then nothing is known to work.
+    "GIDs without a type": roce({0: (LL, None, None)}),
+    "an address without a type": roce({0: (LL, V2, "rail0"), 2: (IPV6, None, "rail0")}),
+    "only RoCE v1": roce({0: (LL, V1, "rail0"), 2: (IPV6, V1, "rail0")}),
+    "no link layer": without(roce(), "link_layer"),
+    "a phantom VF whose GIDs cannot be read": without(roce({}), "gids/", "EINVAL"),
+    "GIDs of another network namespace": beside("eth0"),
+    "iWARP": of_type("4: RNIC", table={0: ("0012:3456:789a:0000:0000:0000:0000:0001", V1, "rail0")}),
+    "EFA": of_type("7: unspecified", "0x1d0f"),
+    "EFA as a CA": of_type("1: CA", "0x1d0f"),
+    "a type that is not specified": of_type("7: unspecified"),
+    "usNIC": of_type("5: usNIC", "0x1137"),
+    "a switch": of_type("2: switch"),
+}
 
 
 def test_infiniband(tmp_path: Path) -> None:
@@ -40,79 +88,38 @@ def test_infiniband(tmp_path: Path) -> None:
     assert port.usable
 
 
-@pytest.mark.parametrize(
-    ("values", "reason"),
-    [
-        ({"state": "DOWN", "phys_state": "Polling"}, "state is DOWN (Polling), not ACTIVE"),
-        ({"state": "INIT"}, "state is INIT (LinkUp), not ACTIVE: no subnet manager has set it up"),
-        ({"state": ""}, "its state cannot be read"),
-        ({"link_layer": "Unknown"}, "link layer is Unknown, neither InfiniBand nor Ethernet"),
-        ({"sm_lid": "0"}, "sm_lid is 0: there is no subnet manager"),
-    ],
-)
-def test_why_an_infiniband_port_is_not_usable(values: dict[str, str], reason: str, tmp_path: Path) -> None:
-    assert only_port(infiniband(**values), tmp_path).reasons == [reason]
+@pytest.mark.parametrize("tree", UNUSABLE.values(), ids=UNUSABLE)
+def test_a_port_that_is_not_usable_has_one_reason(tree: Tree, tmp_path: Path) -> None:
+    port = only_port(tree, tmp_path)
+    assert (port.usable, len(port.reasons)) == (False, 1)
 
 
 @pytest.mark.parametrize(
-    ("table", "index", "reasons"),
+    ("table", "index"),
     [
-        ({4 + place: entry for place, entry in ROCE.items()}, 7, []),
-        ({0: (LL, V1, "rail0"), 1: (LL, V2, "rail0"), 2: (IPV6, V1, "rail0"), 3: (IPV6, V2, "rail0")}, 3, []),
-        ({}, None, ["its GID table is empty, because none of its interfaces has an address here"]),
-        (
-            {0: (LL, V1, "rail0"), 1: (LL, V2, "rail0")},
-            None,
-            ["it has only link-local GIDs: rail0 has no address"],
-        ),
-        # The kernel says what kind an entry that is set is of, or EINVAL for all: then nothing is known to work.
-        ({0: (LL, None, None)}, None, [NO_TYPES]),
-        ({0: (LL, V2, "rail0"), 2: (IPV6, None, "rail0")}, None, [NO_TYPES]),
-        ({0: (LL, V1, "rail0"), 2: (IPV6, V1, "rail0")}, None, ["it has no RoCE v2 GID"]),
-        ({0: (LL, None, "rail0"), 3: (IPV6, V2, "rail0")}, 3, []),
+        ({4 + place: entry for place, entry in ROCE.items()}, 7),
+        ({**LINK_LOCAL, 2: (IPV6, V1, "rail0"), 3: (IPV6, V2, "rail0")}, 3),
+        ({0: (LL, None, "rail0"), 3: (IPV6, V2, "rail0")}, 3),
+        (LINK_LOCAL, None),
     ],
 )
-def test_the_gid_table_of_a_roce_port(table: Any, index: int | None, reasons: list[str], tmp_path: Path) -> None:
+def test_the_gid_table_of_a_roce_port(table: Any, index: int | None, tmp_path: Path) -> None:
     port = only_port(roce(table), tmp_path)
-    assert (port.rocev2_gid_index, port.reasons) == (index, reasons)
+    assert (port.rocev2_gid_index, port.usable) == (index, index is not None)
 
 
 def test_a_table_tells_roce_where_the_link_layer_cannot_be_read(tmp_path: Path) -> None:
-    tree = roce()
-    del tree.manifest["files"][f"{tree.device('mlx5_0')}/ports/1/link_layer"]
-    port = only_port(tree, tmp_path)
+    port = only_port(UNUSABLE["no link layer"], tmp_path)
     assert (port.link_layer, port.rocev2_gid_index) == (None, 3)
-    assert port.reasons == ["its link layer cannot be read"]
 
 
-def test_a_phantom_vf_whose_gids_cannot_be_read(tmp_path: Path) -> None:
-    tree = roce({})
-    folder = f"{tree.device('mlx5_0')}/ports/1/gids"
-    for path in [path for path in tree.manifest["files"] if path.startswith(folder)]:
-        del tree.manifest["files"][path]
-        tree.manifest["errors"][path] = "EINVAL"
-    assert only_port(tree, tmp_path).reasons == [
-        "its GID table is empty, because none of its interfaces has an address here"
-    ]
-
-
-def test_gids_of_another_network_namespace(tmp_path: Path) -> None:
-    tree = roce()
-    tree.manifest["files"]["/sys/class/net/eth0/mtu"] = "1500\n"
-    reasons = ["its GIDs belong to rail0, not an interface of this network namespace"]
-    assert only_port(tree, tmp_path / "pod").reasons == reasons
-    tree.manifest["files"]["/sys/class/net/rail0/mtu"] = "1500\n"
-    port = only_port(tree, tmp_path / "host")
+def test_gids_of_this_network_namespace(tmp_path: Path) -> None:
+    port = only_port(beside("rail0"), tmp_path)
     assert (port.usable, port.netdev, port.mtu) == (True, "rail0", 1024)
 
 
-def test_iwarp(tmp_path: Path) -> None:
-    tree = roce({0: ("0012:3456:789a:0000:0000:0000:0000:0001", "IB/RoCE v1", "rail0")})
-    tree.write("mlx5_0", "node_type", "4: RNIC")
-    assert only_port(tree, tmp_path).reasons == ["it has no RoCE v2 GID: iWARP, which NCCL does not support"]
-    tree = roce()
-    tree.write("mlx5_0", "node_type", "4: RNIC")
-    assert only_port(tree, tmp_path / "roce").usable
+def test_roce_by_a_device_of_iwarp(tmp_path: Path) -> None:
+    assert only_port(of_type("4: RNIC"), tmp_path).usable
 
 
 @pytest.mark.parametrize("attribute", ["dev_port", "dev_id"])

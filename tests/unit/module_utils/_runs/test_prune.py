@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,32 +17,70 @@ from ansible_collections.muster.train.plugins.module_utils._text.stamps import u
 from ansible_collections.muster.train.plugins.module_utils.runner import locks
 from ansible_collections.muster.train.tests.support.ended_runs import DAY, NOW, make, prune
 
+RUNS = Path(".muster", "nodes", "node0", "runs")
 
-@pytest.mark.parametrize(
-    ("clock", "controller", "why"),
-    [
-        (400 * DAY, 400 * DAY, "its file system's time is 400.0 days behind the node's clock"),
-        (0, -3 * DAY, "its file system's time is 3.0 days ahead of the controller's clock"),
-        (-7200, None, "its file system's time is 2.0 hours ahead of the node's clock"),
-    ],
-)
-def test_no_run_is_old_by_a_wrong_clock(tmp_path: Path, clock: int, controller: int | None, why: str) -> None:
-    path = make(tmp_path, "run", 31)
+
+def by_clocks(root: Path, node: int, controller: int | None) -> dict[str, Any]:
+    """Prune an old run by clocks that are so many seconds ahead."""
+    make(root, "old", 31)
     now = time.time()  # NOW is as old as the whole test run
-    done = prune(tmp_path, now=now + clock, controller=None if controller is None else now + controller)
-    assert (done["removed"], path.is_dir()) == ([], True)
-    (kept,) = done["kept"]
-    assert kept["why"].startswith(why) and kept["why"].endswith(": one of them is wrong")
-    assert sorted(os.listdir(path.parent)) == ["run"]
+    return prune(root, now=now + node, controller=None if controller is None else now + controller)
 
 
-def test_a_run_from_the_future_tells_that_the_clock_was_set_back(tmp_path: Path) -> None:
-    make(tmp_path, "future", -2)
-    path = make(tmp_path, "old", 31)
-    done = prune(tmp_path)
-    assert path.is_dir()
-    why = "its file system's time is 2.0 days behind its newest run: the clock was set back"
-    assert done["kept"] == [{"kind": "run", "name": "old", "why": why}]
+def beside_a_future_run(root: Path) -> dict[str, Any]:
+    make(root, "future", -2)
+    make(root, "old", 31)
+    return prune(root)
+
+
+def while_it_lives(root: Path) -> dict[str, Any]:
+    path = make(root, "old", 90, phase="running", ended=None, started=utc(NOW - 90 * DAY))
+    lock = locks.Lock(locks.run_path(str(path)))
+    assert lock.acquire({"run_id": "old"})
+    try:
+        return prune(root)
+    finally:
+        lock.release()
+
+
+def with_state(root: Path, state: str) -> dict[str, Any]:
+    """Prune an old run with another state, or behind a link."""
+    path = make(root, "old", 90)
+    if state:
+        (path / "state.json").write_text(state)
+    else:
+        path.rename(path.with_name("x")).joinpath("..", "old").symlink_to("x")
+    for name in ("state.json", "."):
+        os.utime(path / name, (NOW - 90 * DAY,) * 2)
+    return prune(root)
+
+
+def without_mounts(root: Path) -> dict[str, Any]:
+    make(root, "old", 90)
+    with pytest.MonkeyPatch.context() as patch:
+        mounted(patch, None)
+        return prune(root)
+
+
+STAYS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "both clocks are far ahead": lambda root: by_clocks(root, 400 * DAY, 400 * DAY),
+    "the controller's clock is behind": lambda root: by_clocks(root, 0, -3 * DAY),
+    "the node's clock is behind": lambda root: by_clocks(root, -7200, None),
+    "a run of the future is beside it": beside_a_future_run,
+    "it lives": while_it_lives,
+    "its state is another run's": lambda root: with_state(root, '{"run_id": "other", "phase": "failed"}'),
+    "its state is none": lambda root: with_state(root, "[]"),
+    "it is a link": lambda root: with_state(root, ""),
+    "mounts are not known": without_mounts,
+}
+
+
+@pytest.mark.parametrize("act", STAYS.values(), ids=STAYS)
+def test_a_run_that_is_not_clearly_old_and_ended_stays(act: Callable[[Path], dict[str, Any]], tmp_path: Path) -> None:
+    done = act(tmp_path)
+    assert (done["changed"], done["removed"]) == (False, [])
+    assert "old" in [item["name"] for item in done["kept"] if item["kind"] == "run" and item["why"]]
+    assert (tmp_path / RUNS / "old" / "logs" / "rank_00.log").read_text() == "hello\n"
 
 
 def test_a_run_is_as_young_as_its_newest_file(tmp_path: Path) -> None:
@@ -73,49 +112,19 @@ def test_days_can_be_chosen(tmp_path: Path) -> None:
     assert len(prune(tmp_path, days=0)["removed"]) == 2
 
 
-def test_a_run_that_lives_stays(tmp_path: Path) -> None:
-    path = make(tmp_path, "live", 90, phase="running", ended=None, started=utc(NOW - 90 * DAY))
-    for name in ("state.json", "."):
-        os.utime(path / name, (NOW - 90 * DAY,) * 2)
-    lock = locks.Lock(locks.run_path(str(path)))
-    assert lock.acquire({"run_id": "live"})
+def started_after_the_check(root: Path) -> str | None:
+    """What keeps a run from being removed in which a runner starts meanwhile."""
+    lock = locks.Lock(locks.run_path(str(make(root, "again", 90))))
+    assert lock.acquire({"run_id": "again"})
     try:
-        done = prune(tmp_path)
+        return remove_run(Host(), str(root), "node0", "again")
     finally:
         lock.release()
-    assert (done["changed"], done["removed"]) == (False, [])
-    assert done["kept"] == [{"kind": "run", "name": "live", "why": "it is running: stop it first"}]
-    assert (path / "state.json").is_file()
 
 
 def test_a_runner_that_starts_after_the_check_keeps_its_run(tmp_path: Path) -> None:
-    path = make(tmp_path, "again", 90)
-    lock = locks.Lock(locks.run_path(str(path)))
-    assert lock.acquire({"run_id": "again"})
-    try:
-        assert remove_run(Host(), str(tmp_path), "node0", "again") == "a runner has started in it"
-    finally:
-        lock.release()
-    assert (path / "state.json").is_file()
-
-
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        (lambda path: (path / "state.json").write_text('{"run_id": "other", "phase": "failed"}'), "do not name"),
-        (lambda path: (path / "state.json").write_text("[]"), "do not name"),
-        (lambda path: path.rename(path.with_name("x")) and path.symlink_to("x"), "it is a link"),
-    ],
-)
-def test_a_directory_that_is_not_clearly_a_run_stays(change: Any, why: str, tmp_path: Path) -> None:
-    path = make(tmp_path, "old", 90)
-    change(path)
-    for name in ("state.json", "."):
-        os.utime(path / name, (NOW - 90 * DAY,) * 2)
-    done = prune(tmp_path)
-    kept = {item["name"]: item["why"] for item in done["kept"]}
-    assert why in kept["old"]
-    assert (path / "logs" / "rank_00.log").read_text() == "hello\n"
+    assert started_after_the_check(tmp_path)
+    assert (tmp_path / RUNS / "again" / "state.json").is_file()
 
 
 def test_directories_without_a_mark_are_not_looked_at(tmp_path: Path) -> None:
@@ -146,45 +155,43 @@ def mounted(monkeypatch: pytest.MonkeyPatch, text: str | None) -> None:
     monkeypatch.setattr(Host, "read_text", shown)
 
 
-@pytest.mark.parametrize("inside", ["", "/logs", "/my data"])
-def test_what_is_mounted_in_a_run_stays(inside: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, beside = make(tmp_path, "old", 90), make(tmp_path, "old2", 90)
+def mounted_in(root: Path, inside: str) -> dict[str, Any]:
+    """Prune two old runs, in the first of which there is a mount."""
+    point = f"{os.path.realpath(make(root, 'old', 90))}{inside}"
+    make(root, "old2", 90)
     # A bind mount of the same file system: device 8:1 is the root's too.
     table = "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n36 20 8:1 /data {} rw - ext4 /dev/sda1 rw\n"
-    point = f"{os.path.realpath(path)}{inside}"
-    mounted(monkeypatch, table.format(point.replace(" ", r"\040")))
-    done = prune(tmp_path)
-    [kept] = done["kept"]
-    assert (kept["name"], kept["why"]) == ("old", f"something is mounted in it, at {point}")
-    assert path.is_dir() and not beside.exists()
+    with pytest.MonkeyPatch.context() as patch:
+        mounted(patch, table.format(point.replace(" ", r"\040")))
+        return prune(root)
 
 
-def test_where_mounts_are_not_known_nothing_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = make(tmp_path, "old", 90)
-    mounted(monkeypatch, None)
-    [kept] = prune(tmp_path)["kept"]
-    assert kept["why"] == "/proc/self/mountinfo could not be read, so mounts in it are unknown"
-    assert path.is_dir()
+@pytest.mark.parametrize("inside", ["", "/logs", "/my data"])
+def test_what_is_mounted_in_a_run_stays(inside: str, tmp_path: Path) -> None:
+    [kept] = mounted_in(tmp_path, inside)["kept"]
+    assert kept["name"] == "old" and kept["why"].endswith(f"/old{inside}")
+    assert os.listdir(tmp_path / RUNS) == ["old"]
 
 
 def test_what_is_mounted_after_the_check_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     leftover = tmp_path / ".muster" / "nodes" / "node0" / "runs" / ".gone.old"
     (leftover / "data").mkdir(parents=True)
     mounted(monkeypatch, f"36 20 8:1 /data {os.path.realpath(leftover)}/data rw - ext4 /dev/sda1 rw\n")
-    assert prune(tmp_path)["failed_on"] == [
-        f"{leftover}: something is mounted in it, at {os.path.realpath(leftover)}/data"
-    ]
+    [failure] = prune(tmp_path)["failed_on"]
+    assert failure.startswith(f"{leftover}: ")
     assert (leftover / "data").is_dir()
 
 
+def just_laid_out(root: Path) -> dict[str, Any]:
+    (root / RUNS / "new").mkdir(parents=True)
+    (root / RUNS / "new" / "job.json").write_text('{"run_id": "new"}')
+    return prune(root, days=0)
+
+
 def test_a_launch_that_is_just_laid_out_stays(tmp_path: Path) -> None:
-    path = tmp_path / ".muster" / "nodes" / "node0" / "runs" / "new"
-    path.mkdir(parents=True)
-    (path / "job.json").write_text('{"run_id": "new"}')
-    [kept] = prune(tmp_path, days=0)["kept"]
-    assert kept["why"] == "it has been prepared for less than an hour"
+    assert [item["name"] for item in just_laid_out(tmp_path)["kept"]] == ["new"]
     for name in (".", "job.json"):
-        os.utime(path / name, (NOW - 2 * DAY,) * 2)
+        os.utime(tmp_path / RUNS / "new" / name, (NOW - 2 * DAY,) * 2)
     assert prune(tmp_path, days=1)["removed"] == [{"kind": "run", "name": "new"}]
 
 

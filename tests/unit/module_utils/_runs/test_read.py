@@ -24,64 +24,62 @@ from ansible_collections.muster.train.tests.support.unprivileged import NOBODY, 
 RUNNING = {"phase": "running", "boot_id": "boot-1", "pid": 77, "started": "2026-11-20T14:30:52Z"}
 
 
-@pytest.mark.parametrize(
-    ("state", "prepared", "alive", "boot_id", "phase", "why"),
-    [
-        (None, False, False, "boot-1", "not_found", "nothing of this run is on this node"),
-        (None, True, False, "boot-1", "prepared", "its files are here, its runner has not started"),
-        (RUNNING, True, True, "boot-1", "running", None),
-        (RUNNING, True, False, "boot-2", "lost", "the node was rebooted while the run was running"),
-        (
-            RUNNING,
-            True,
-            False,
-            "boot-1",
-            "lost",
-            "the runner (pid 77) ended without a verdict while the run was running: killed?",
-        ),
-        (
-            {"phase": "failed", "why": "rank 1 exited with code 7"},
-            True,
-            False,
-            "boot-2",
-            "failed",
-            "rank 1 exited with code 7",
-        ),
-    ],
-)
-def test_judge(
-    state: dict[str, Any] | None, prepared: bool, alive: bool, boot_id: str, phase: str, why: str | None
-) -> None:
-    record = None if state is None else RunRecord.from_dict(state)
-    assert read.judge(record, prepared, alive, boot_id) == (phase, why)
+FAILED = {"phase": "failed", "why": "rank 1 exited with code 7"}
+# A state, whether the run is prepared and alive, this boot, and the phase.
+JUDGED: dict[str, tuple[dict[str, Any] | None, bool, bool, str, str]] = {
+    "nothing is here": (None, False, False, "boot-1", "not_found"),
+    "it is prepared": (None, True, False, "boot-1", "prepared"),
+    "its files were removed": (None, False, True, "boot-1", "running"),
+    "the node was rebooted": (RUNNING, True, False, "boot-2", "lost"),
+    "its runner was killed": (RUNNING, True, False, "boot-1", "lost"),
+    "its state cannot be read": ({"phase": "unknown"}, True, False, "boot-1", "lost"),
+    "it failed before a reboot": (FAILED, True, False, "boot-2", "failed"),
+}
 
 
-@pytest.mark.parametrize(
-    ("result", "code", "status", "how"),
-    [
-        ("signal", "killed", "KILL", "killed by SIGKILL"),
-        ("core-dump", "dumped", "SEGV", "killed by SIGSEGV and dumped core"),
-        ("oom-kill", "killed", "KILL", "the kernel ran out of memory and killed a process of its unit (oom-kill)"),
-        ("timeout", "killed", "KILL", "systemd killed it after a timeout"),
-        ("exit-code", "exited", "1", "it exited with code 1"),
-        ("resources", None, None, "systemd reports resources"),
-        (None, None, None, "killed?"),
-    ],
-)
-def test_the_unit_says_how_a_runner_ended(
-    tmp_path: Path, result: str | None, code: str | None, status: str | None, how: str
-) -> None:
-    run_dir = write_run(tmp_path, "r1", **{**RUNNING, "boot_id": None}, nonce="n1")
-    result_of_unit = {"SERVICE_RESULT": result, "EXIT_CODE": code, "EXIT_STATUS": status}
-    note_unit_end(str(run_dir), "n1", {name: value for name, value in result_of_unit.items() if value})
-    run = read.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"])
-    assert run.why == f"the runner (pid 77) ended without a verdict while the run was running: {how}"
+def judged(state: dict[str, Any] | None, prepared: bool, alive: bool, boot_id: str) -> tuple[str, str | None]:
+    return read.judge(None if state is None else RunRecord.from_dict(state), prepared, alive, boot_id)
+
+
+@pytest.mark.parametrize("case", JUDGED.values(), ids=JUDGED)
+def test_judge(case: tuple[Any, ...]) -> None:
+    phase, why = judged(*case[:4])
+    assert (phase, bool(why)) == (case[4], True)
+    assert case[0] is not FAILED or why == FAILED["why"]
+
+
+def test_judge_a_living_run() -> None:
+    assert judged(RUNNING, True, True, "boot-1") == ("running", None)
+
+
+# What systemd says of a unit: result, code and status.
+ENDS = {
+    "SIGKILL": ("signal", "killed", "KILL"),
+    "a dumped core": ("core-dump", "dumped", "SEGV"),
+    "out of memory": ("oom-kill", "killed", "KILL"),
+    "a timeout": ("timeout", "killed", "KILL"),
+    "an exit code": ("exit-code", "exited", "1"),
+    "another result": ("resources", "", ""),
+    "nothing": ("", "", ""),
+}
+
+
+def ended(workdir: Path, *values: str, nonce: str = "n1") -> RunRecord:
+    """What is read of a run after systemd has noted how the unit of a launch ended."""
+    run_dir = write_run(workdir, "r1", **{**RUNNING, "boot_id": None}, nonce="n1")
+    named = zip(("SERVICE_RESULT", "EXIT_CODE", "EXIT_STATUS"), values)
+    note_unit_end(str(run_dir), nonce, {name: value for name, value in named if value})
+    return read.read_run(Host(), "node0", str(workdir), "r1", ["docker"])
+
+
+def test_the_unit_says_how_a_runner_ended(tmp_path: Path) -> None:
+    runs = [ended(tmp_path / str(number), *values) for number, values in enumerate(ENDS.values())]
+    assert {run.phase for run in runs} == {"lost"}
+    assert len({run.why for run in runs}) == len(ENDS)
 
 
 def test_the_unit_of_another_launch_is_ignored(tmp_path: Path) -> None:
-    run_dir = write_run(tmp_path, "r1", **{**RUNNING, "boot_id": None}, nonce="n1")
-    note_unit_end(str(run_dir), "n2", {"SERVICE_RESULT": "oom-kill"})
-    assert str(read.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"]).why).endswith("killed?")
+    assert ended(tmp_path / "a", *ENDS["out of memory"], nonce="n2").why == ended(tmp_path / "b").why
 
 
 def test_a_run_that_is_not_here(tmp_path: Path) -> None:
@@ -141,9 +139,12 @@ def test_other_directories_are_not_listed(tmp_path: Path) -> None:
     assert [run.run_id for run in list_runs(Host(), str(tmp_path), "node0")] == ["real"]
 
 
-@pytest.mark.parametrize("run_id", ["../../etc", "", ".", "..", "a/b", "a\nb", "-x"])
+PATHS = ["../../etc", "", ".", "..", "a/b", "a\nb", "-x"]
+
+
+@pytest.mark.parametrize("run_id", PATHS)
 def test_a_run_id_that_is_a_path_is_refused(tmp_path: Path, run_id: str) -> None:
-    with pytest.raises(ValueError, match="is not a valid run ID"):
+    with pytest.raises(ValueError, match="run ID"):
         read.run_directory(str(tmp_path), "node0", run_id)
 
 
@@ -166,13 +167,13 @@ def finished_run(workdir: Path) -> Path:
     return run_dir
 
 
-def assert_refused(workdir: Path, why: str) -> None:
+def assert_refused(workdir: Path, path: Path) -> None:
     """The run's word is not taken: the path is named, and nothing is asked to stop."""
     for run in (
         read.read_run(Host(), "node0", str(workdir), "test_run", ["docker"]),
         stop(Host(), "node0", str(workdir), "test_run", None, 0.1, False, ["docker"])[1],
     ):
-        assert (run.phase, run.why) == ("not_found", why)
+        assert run.phase == "not_found" and str(run.why).startswith(f"{path} ")
     assert not list(workdir.rglob("stop.*"))
     assert all(run.phase is None for run in list_runs(Host(), str(workdir), "node0"))
 
@@ -184,7 +185,7 @@ def test_a_run_behind_a_link_is_not_read(part: str, tmp_path: Path) -> None:
     path, elsewhere = tmp_path / part, tmp_path / "elsewhere"
     os.rename(path, elsewhere)
     path.symlink_to(elsewhere)
-    assert_refused(tmp_path, f"{path} is a link, which Muster does not make: the run's files are not read")
+    assert_refused(tmp_path, path)
 
 
 @needs_root
@@ -192,8 +193,7 @@ def test_a_run_behind_a_link_is_not_read(part: str, tmp_path: Path) -> None:
 def test_a_run_of_another_user_is_not_read(part: str, tmp_path: Path) -> None:
     finished_run(tmp_path)
     os.chown(tmp_path / part, NOBODY, NOBODY)
-    why = f"{tmp_path / part} belongs to uid {NOBODY}, not to the owner of {tmp_path}: the run's files are not read"
-    assert_refused(tmp_path, why)
+    assert_refused(tmp_path, tmp_path / part)
 
 
 @needs_root
@@ -211,11 +211,7 @@ def test_files_of_root_and_of_the_user_who_became_root_are_trusted(
 def test_root_reads_nothing_where_another_user_could_change_it(tmp_path: Path) -> None:
     finished_run(tmp_path)
     os.chown(tmp_path, NOBODY, NOBODY)
-    mode = tmp_path.stat().st_mode & 0o7777
-    why = (
-        f"{tmp_path} belongs to uid {NOBODY} and has mode {mode:04o}, so another user could change what root would read"
-    )
-    assert_refused(tmp_path, f"{why}: the run's files are not read")
+    assert_refused(tmp_path, tmp_path)
 
 
 @pytest.mark.slow
@@ -229,7 +225,7 @@ def test_a_living_run_is_stopped_where_another_user_could_change_its_path(tmp_pa
         tmp_path.chmod(0o777)
         run = read.read_run(Host(), job.node, job.workdir, job.run_id, ["docker"])
         assert (run.phase, run.alive, run.run_dir) == ("running", True, None)
-        assert str(run.why).endswith("so another user could change what root would read: the run's files are not read")
+        assert str(run.why).startswith(f"{tmp_path} ")
         changed, run, swept = stop(Host(), job.node, job.workdir, job.run_id, None, 60.0, False, ["docker"])
         assert runner.wait(60) == 0
     finally:

@@ -6,10 +6,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._records.node import Code
 from ansible_collections.muster.train.plugins.module_utils._software import changes as changes_module
 from ansible_collections.muster.train.plugins.module_utils._software import digest as digest_module
 from ansible_collections.muster.train.plugins.module_utils._software.code import read_code
@@ -56,30 +58,29 @@ def test_the_same_changes_have_the_same_digest(checkout: Path, tmp_path: Path) -
     assert changes(checkout / "sub") == changes(other)
 
 
-@pytest.mark.parametrize(
-    ("limit", "value", "why"),
-    [
-        ("SIZE", 4, "new.py is larger than 0 MiB"),
-        ("TOTAL_SIZE", 4, "the files are larger than 0 MiB together"),
-        ("FILES", 0, "there are more than 0 files"),
-    ],
-)
-def test_changes_that_are_too_many_or_too_large(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, why: str
-) -> None:
+# Limits beyond which one new file is.
+LIMITS: dict[str, tuple[Any, str, float]] = {
+    "a large file": (digest_module, "SIZE", 4),
+    "files that are large together": (digest_module, "TOTAL_SIZE", 4),
+    "many files": (digest_module, "FILES", 0),
+    "no time": (changes_module, "TIME_S", 0.0),
+}
+
+
+def limited(checkout: Path, module: Any, limit: str, value: float) -> Code:
+    """What is read of a checkout with a new file if that is a limit."""
     (checkout / "new.py").write_text("12345")
-    code = read_code(Host(), str(checkout), refuse)
-    assert code.changes
-    monkeypatch.setattr(digest_module, limit, value)
-    expected = dataclasses.replace(code, changes=None, files={}, uncompared=why)
-    assert read_code(Host(), str(checkout), refuse) == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, limit, value)
+        return read_code(Host(), str(checkout), refuse)
 
 
-def test_changes_that_take_too_long(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (checkout / "new.py").touch()
-    monkeypatch.setattr(changes_module, "TIME_S", 0.0)
-    code = read_code(Host(), str(checkout), refuse)
-    assert (code.dirty, code.changes, code.uncompared) == (True, None, "git rev-parse failed: there was no time left")
+@pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS)
+def test_changes_that_are_too_many_or_too_large(checkout: Path, limit: tuple[Any, str, float]) -> None:
+    code = limited(checkout, *limit)
+    whole = read_code(Host(), str(checkout), refuse)
+    assert whole.changes and code.uncompared
+    assert code == dataclasses.replace(whole, changes=None, files={}, uncompared=code.uncompared)
 
 
 def test_of_many_changes_some_are_listed(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:

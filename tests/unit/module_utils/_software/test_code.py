@@ -129,49 +129,46 @@ def warned(tmp_path: Path, *results: CommandResult) -> tuple[Code, list[str], An
     return code, warnings, answers
 
 
-def test_a_checkout_of_another_user(tmp_path: Path) -> None:
-    messages = f"fatal: detected dubious ownership in repository at '{tmp_path}'\nTo add an exception, call:\n"
-    code, warnings, _answers = warned(tmp_path, CommandResult(128, "", messages))
-    assert (code.exists, code.commit, code.dirty) == (True, None, None)
-    assert code.why and f"code {tmp_path}: {code.why}" == warnings[0]
-    assert warnings == [
-        f"code {tmp_path}: git does not trust this checkout, because it belongs to another user; "
-        f"to trust it: git config --global --add safe.directory {tmp_path}"
-    ]
+MISSING = CommandResult(None, "", "git: not found", missing=True)
+SLOW = CommandResult(None, "", "", timed_out=True)
+DUBIOUS = "fatal: detected dubious ownership in repository at '/code'\nTo add an exception, call:\n"
+# What git answers where nothing is known of a checkout.
+UNKNOWN = {
+    "it belongs to another user": [CommandResult(128, "", DUBIOUS)],
+    "git says something else": [CommandResult(128, "", "fatal: index file corrupt\nmore\n")],
+    "git fails without a word": [CommandResult(-9, "", "")],
+    "git is missing": [MISSING],
+    "it is too large to look through": [SLOW, SLOW],
+}
 
 
-def test_git_says_something_else(tmp_path: Path) -> None:
-    code, warnings, _answers = warned(tmp_path, CommandResult(128, "", "fatal: index file corrupt\nmore\n"))
-    assert (code.commit, code.why) == (None, "git status failed: fatal: index file corrupt")
-    assert warnings == [f"code {tmp_path}: git status failed: fatal: index file corrupt"]
+def unknown(folder: Path, results: Sequence[CommandResult]) -> tuple[Code, list[str]]:
+    """What is read of a checkout if git answers so."""
+    (folder / ".git").mkdir(parents=True)
+    code, warnings, _answers = warned(folder, *results)
+    return code, warnings
 
 
-def test_git_fails_without_a_word(tmp_path: Path) -> None:
-    _code, warnings, _answers = warned(tmp_path, CommandResult(-9, "", ""))
-    assert warnings == [f"code {tmp_path}: git status failed: exit code -9"]
+@pytest.mark.parametrize("results", UNKNOWN.values(), ids=UNKNOWN)
+def test_a_checkout_that_git_does_not_read(tmp_path: Path, results: list[CommandResult]) -> None:
+    code, warnings = unknown(tmp_path, results)
+    assert code == Code(str(tmp_path), True, None, None, None, why=code.why)
+    assert code.why and warnings == [f"code {tmp_path}: {code.why}"]
 
 
-def test_git_is_missing(tmp_path: Path) -> None:
-    missing = CommandResult(None, "", "git: not found", missing=True)
-    assert warned(tmp_path, missing)[1] == []
-    (tmp_path / ".git").mkdir()
-    code, warnings, _answers = warned(tmp_path, missing)
-    assert (code.why, warnings) == ("is a checkout, but git is not installed", [f"code {tmp_path}: {code.why}"])
+def test_without_git_only_a_checkout_is_a_warning(tmp_path: Path) -> None:
+    assert warned(tmp_path, MISSING)[1] == []
     (tmp_path / "deep").mkdir()
-    assert warned(tmp_path / "deep", missing)[0].why == code.why
+    code, _warnings = unknown(tmp_path, [MISSING])
+    assert warned(tmp_path / "deep", MISSING)[0].why == code.why
 
 
-def test_a_checkout_too_large_to_look_through(tmp_path: Path) -> None:
-    slow = CommandResult(None, "", "", timed_out=True)
-    code, warnings, answers = warned(tmp_path, slow, CommandResult(0, f"{COMMIT}\nmain\n", ""))
-    why = "git status took longer than 5 s; whether it is dirty is unknown"
-    assert code == Code(str(tmp_path), True, COMMIT, "main", None, source="git", why=why)
-    assert warnings == [f"code {tmp_path}: {why}"]
-    assert answers.asked == [STATUS, NAME]
-    code, _warnings, _answers = warned(tmp_path, slow, CommandResult(0, f"{COMMIT}\nHEAD\n", ""))
+def test_a_checkout_too_large_to_look_through_has_a_name(tmp_path: Path) -> None:
+    code, warnings, answers = warned(tmp_path, SLOW, CommandResult(0, f"{COMMIT}\nmain\n", ""))
+    assert code == Code(str(tmp_path), True, COMMIT, "main", None, source="git", why=code.why)
+    assert (len(warnings), answers.asked) == (1, [STATUS, NAME])
+    code, _warnings, _answers = warned(tmp_path, SLOW, CommandResult(0, f"{COMMIT}\nHEAD\n", ""))
     assert code.branch is None
-    code, _warnings, _answers = warned(tmp_path, slow, slow)
-    assert code == Code(str(tmp_path), True, None, None, None, why=why)
 
 
 def test_machines(tmp_path: Path) -> None:
@@ -179,11 +176,10 @@ def test_machines(tmp_path: Path) -> None:
     assert read_code(laptop, "/home/me/code", refuse) == Code(
         "/home/me/code", True, COMMIT, "main", False, source="git"
     )
-    hgx = load("hgx_h100", tmp_path / "b")
-    why = "git rev-parse failed: not found"
-    assert read_code(hgx, "/raid/muster", refuse) == Code(
-        "/raid/muster", True, "1" * 40, None, True, source="git", uncompared=why
-    )
+    code = read_code(load("hgx_h100", tmp_path / "b"), "/raid/muster", refuse)
+    assert code.uncompared
+    expected = Code("/raid/muster", True, "1" * 40, None, True, source="git")
+    assert dataclasses.replace(code, uncompared=None) == expected
 
 
 # What the role `code` left beside code without .git.
@@ -218,10 +214,8 @@ def test_a_checkout_wins_over_a_marker(checkout: Path) -> None:
 def test_no_marker(tmp_path: Path, text: str) -> None:
     mark(tmp_path, text)
     code, warnings, answers = warned(tmp_path)
-    why = f"{MARKER} is not what the role code writes; the commit is unknown"
-    assert code == Code(str(tmp_path), True, None, None, None, why=why)
-    assert warnings == [f"code {tmp_path}: {why}"]
-    assert answers.asked == []
+    assert code == Code(str(tmp_path), True, None, None, None, why=code.why)
+    assert (len(warnings), answers.asked) == (1, [])
 
 
 def test_a_marker_of_code_without_a_repository(tmp_path: Path) -> None:

@@ -57,6 +57,9 @@ def test_a_file_too_large_to_hash_at_every_launch(tmp_path: Path) -> None:
     assert read_file(Host(), f"{tmp_path}/data") == File(f"{tmp_path}/data", True, True, None)
 
 
+NO_CONFIGS = {"it is too large": b"#" * (CONFIG_LIMIT + 1), "it is not UTF-8": b"name: M\xfcller\n"}
+
+
 def test_config(tmp_path: Path) -> None:
     path = "/home/me/code/configs/tiny.yaml"
     assert read_config(load("laptop", tmp_path), path, refuse) == Config(path, "steps: 10\n")
@@ -71,11 +74,10 @@ def test_a_config_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
     path, warnings = tmp_path / "c.yaml", list[str]()
     path.write_bytes(b"#" * CONFIG_LIMIT)
     assert read_config(Host(), str(path), refuse).text == "#" * CONFIG_LIMIT
-    path.write_bytes(b"#" * (CONFIG_LIMIT + 1))
-    assert read_config(Host(), str(path), warnings.append).text is None
-    path.write_bytes(b"name: M\xfcller\n")
-    assert read_config(Host(), str(path), warnings.append).text is None
-    assert warnings == [f"config {path}: is larger than 256 KiB", f"config {path}: is not UTF-8"]
+    for content in NO_CONFIGS.values():
+        path.write_bytes(content)
+        assert read_config(Host(), str(path), warnings.append).text is None
+    assert len(warnings) == 2
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
     host = OwnMachine({"directories": ["/raid"]}, tmp_path)
     host.system.writes = {f"{tmp_path}/raid": errno.ENOSPC}
     result = read_disk(host, "/raid/muster", probe=True)
-    assert (result.writable, result.write_error) == (False, "No space left on device")
+    assert (result.writable, result.write_error) == (False, os.strerror(errno.ENOSPC))
 
 
 def test_in_a_checkout_nothing_gets_a_name_that_git_could_see(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.health import KernelError, KernelLog
 from ansible_collections.muster.train.plugins.module_utils._system.kernel_log import (
     ERROR_LIMIT,
-    HINT,
     JOURNAL,
     Line,
     error_of,
@@ -135,26 +135,26 @@ def test_nothing_wrong(tmp_path: Path) -> None:
     assert read_kernel_log(host) == KernelLog(True, None, [], "journalctl", True)
 
 
-def test_who_may_not_read_it_does_not_know(tmp_path: Path) -> None:
-    refused = answer("", "No journal files were opened due to insufficient permissions.\n", 1)
-    ring = answer("", "dmesg: read kernel buffer failed: Operation not permitted\n", 1)
-    host = OwnMachine({"commands": {JOURNALCTL: refused, "dmesg": ring}}, tmp_path / "a")
-    why = (
-        "journalctl: No journal files were opened due to insufficient permissions.; "
-        f"dmesg: read kernel buffer failed: Operation not permitted; {HINT}"
-    )
-    assert read_kernel_log(host) == KernelLog(False, why)
-    empty = OwnMachine({"commands": {JOURNALCTL: answer(), "dmesg": answer("\n")}}, tmp_path / "b")
-    assert read_kernel_log(empty) == KernelLog(False, f"journalctl: no output; dmesg: no output; {HINT}")
-    assert read_kernel_log(OwnMachine({}, tmp_path / "c")) == KernelLog(
-        False, f"journalctl: not found; dmesg: not found; {HINT}"
-    )
+# What commands answer, and which of them hang.
+CLOSED: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "a user who may read neither journal nor ring": (
+        {
+            JOURNALCTL: answer("", "No journal files were opened due to insufficient permissions.\n", 1),
+            "dmesg": answer("", "dmesg: read kernel buffer failed: Operation not permitted\n", 1),
+        },
+        [],
+    ),
+    "no output": ({JOURNALCTL: answer(), "dmesg": answer("\n")}, []),
+    "no commands": ({}, []),
+    "commands that hang": ({}, ["journalctl", "dmesg"]),
+}
 
 
-def test_it_hangs(tmp_path: Path) -> None:
-    host = OwnMachine({}, tmp_path, ["journalctl", "dmesg"])
-    why = "journalctl: no answer within 5 s; dmesg: no answer within 5 s"
-    assert read_kernel_log(host) == KernelLog(False, f"{why}; {HINT}")
+@pytest.mark.parametrize(("commands", "hangs"), CLOSED.values(), ids=CLOSED)
+def test_who_may_not_read_it_does_not_know(tmp_path: Path, commands: dict[str, Any], hangs: list[str]) -> None:
+    result = read_kernel_log(OwnMachine({"commands": commands}, tmp_path, hangs))
+    assert result is not None and result.why
+    assert result == KernelLog(False, result.why)
 
 
 def test_as_root(tmp_path: Path) -> None:

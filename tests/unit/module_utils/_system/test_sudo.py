@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,33 +13,31 @@ from ansible_collections.muster.train.plugins.module_utils._system.sudo import r
 from ansible_collections.muster.train.tests.support.machines import Machine
 from ansible_collections.muster.train.tests.support.this_machine import OwnMachine, answer
 
-
-@pytest.mark.parametrize(
-    ("commands", "expected"),
-    [
-        ({"sudo -n true": answer()}, Sudo(True)),
-        (
-            {"sudo -n true": answer("", "\nsudo: a password is required\n", 1)},
-            Sudo(False, "sudo -n true: sudo: a password is required"),
-        ),
-        ({"sudo -n true": answer("", "", 1)}, Sudo(False, "sudo -n true: exit code 1")),
-        ({}, Sudo(False, "sudo -n true: not found")),
-    ],
-)
-def test_what_sudo_says(tmp_path: Path, commands: dict[str, object], expected: Sudo) -> None:
-    assert read_sudo(OwnMachine({"commands": commands}, tmp_path)) == expected
+# What commands answer, and which of them hang.
+REFUSED: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "a password is required": ({"sudo -n true": answer("", "\nsudo: a password is required\n", 1)}, []),
+    "it says nothing": ({"sudo -n true": answer("", "", 1)}, []),
+    "it is not there": ({}, []),
+    "it hangs": ({"sudo -n true": answer()}, ["sudo"]),
+}
 
 
-def test_it_hangs(tmp_path: Path) -> None:
-    host = OwnMachine({"commands": {"sudo -n true": answer()}}, tmp_path, ["sudo"])
-    assert read_sudo(host) == Sudo(None, "sudo -n true: no answer within 5 s")
+@pytest.mark.parametrize(("commands", "hangs"), REFUSED.values(), ids=REFUSED)
+def test_what_sudo_refuses(tmp_path: Path, commands: dict[str, Any], hangs: list[str]) -> None:
+    result = read_sudo(OwnMachine({"commands": commands}, tmp_path, hangs))
+    assert result is not None and result.why
+    assert result.passwordless is (None if hangs else False)
+
+
+def test_what_sudo_allows(tmp_path: Path) -> None:
+    assert read_sudo(OwnMachine({"commands": {"sudo -n true": answer()}}, tmp_path)) == Sudo(True)
 
 
 def test_root_asks_nobody(tmp_path: Path) -> None:
     host = OwnMachine({}, tmp_path)
     host.uid = 0
-    assert read_sudo(host) == Sudo(True, "this user is root")
-    assert host.commands_run == []
+    result = read_sudo(host)
+    assert (result and result.passwordless, host.commands_run) == (True, [])
 
 
 def test_a_tree(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import os
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -41,24 +42,20 @@ def test_a_head_leaves_at_once_only_to_an_older_launch(rival: dict[str, Any], le
     assert claim._Patience(make_job(tmp_path, ["true"], created="2026")).ends(rival) is leaves
 
 
-@pytest.mark.parametrize(
-    ("number", "remedy"),
-    [
-        (errno.EACCES, "let this user write there"),
-        (errno.EROFS, "mount it writable"),
-        (errno.ENOSPC, "free space there"),
-        (errno.ENOLCK, "where flock(2) works"),
-    ],
-)
-def test_the_remedy_is_that_of_the_error(
-    number: int, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_lock: Lock, _holder: dict[str, Any]) -> bool:
-        raise OSError(number, os.strerror(number))
+ERRORS = (errno.EACCES, errno.EROFS, errno.ENOSPC, errno.ENOLCK)
 
-    monkeypatch.setattr(Lock, "acquire", fail)
-    job = make_job(tmp_path, ["true"])
-    with pytest.raises(claim.Refused) as refused:
-        claim.take(job, job.run_dir, lambda: False)
-    assert os.strerror(number) in str(refused.value)
-    assert remedy in str(refused.value)
+
+def refusal(root: Path, error: OSError) -> str:
+    """Why a runner does not begin that cannot lock a file by this error."""
+    job = make_job(root, ["true"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Lock, "acquire", MagicMock(side_effect=error))
+        with pytest.raises(claim.Refused) as refused:
+            claim.take(job, job.run_dir, lambda: False)
+    return str(refused.value)
+
+
+def test_the_remedy_is_that_of_the_error(tmp_path: Path) -> None:
+    refusals = [refusal(tmp_path, OSError(number, os.strerror(number))) for number in ERRORS]
+    assert all(os.strerror(number) in why for number, why in zip(ERRORS, refusals))
+    assert len({why.rpartition("; ")[2] for why in refusals}) == len(ERRORS)

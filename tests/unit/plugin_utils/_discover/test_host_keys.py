@@ -55,7 +55,8 @@ def test_keys_that_changed() -> None:
     old, new, rsa = HostKey("h", ED, BLOB), HostKey("h", ED, OTHER), HostKey("h", "ssh-rsa", BLOB)
     assert host_keys.changed([old], [old, rsa]) == []
     assert host_keys.changed([old], [new]) == [old]
-    assert host_keys.changed([rsa], [old]) == [], "another type is a new key, not another one"
+    # Another type is a new key, not another one.
+    assert host_keys.changed([rsa], [old]) == []
     assert host_keys.changed([old], []) == []
 
 

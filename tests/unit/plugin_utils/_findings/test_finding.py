@@ -15,16 +15,16 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.finding imp
     lines,
 )
 
-FINDING = Finding("python", "node1", "fail", "python3 is not there", "it", "launch_python", "install it")
+FINDING = Finding("python", "node1", "fail", "OBSERVED", "EXPECTED", "SOURCE", "REMEDY")
 
 
 def test_a_finding_is_one_line() -> None:
-    assert line(FINDING) == "node1: python: python3 is not there; expected it (launch_python); install it"
+    assert line(FINDING) == "node1: python: OBSERVED; expected EXPECTED (SOURCE); REMEDY"
 
 
 def test_a_finding_of_no_node_is_the_clusters_and_needs_no_expectation() -> None:
     finding = dataclasses.replace(FINDING, node=None, expected="")
-    assert line(finding) == "cluster: python: python3 is not there (launch_python); install it"
+    assert line(finding) == "cluster: python: OBSERVED (SOURCE); REMEDY"
 
 
 def test_text_from_a_host_stays_on_its_line_and_away_from_the_terminal() -> None:
@@ -33,11 +33,11 @@ def test_text_from_a_host_stays_on_its_line_and_away_from_the_terminal() -> None
 
 
 def test_what_is_the_same_on_several_nodes_is_one_line() -> None:
-    other = dataclasses.replace(FINDING, node="node2", observed="python4 is not there")
+    other = dataclasses.replace(FINDING, node="node2", observed="OTHER")
     third = dataclasses.replace(FINDING, node="node3")
     assert lines([FINDING, other, third]) == [
-        "node1 and node3: python: python3 is not there; expected it (launch_python); install it",
-        "node2: python: python4 is not there; expected it (launch_python); install it",
+        "node1 and node3: python: OBSERVED; expected EXPECTED (SOURCE); REMEDY",
+        "node2: python: OTHER; expected EXPECTED (SOURCE); REMEDY",
     ]
 
 

@@ -10,10 +10,12 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 from ansible_collections.muster.train.plugins.module_utils._records.node import Rule
-from ansible_collections.muster.train.plugins.module_utils._records.system import Container, Versions
+from ansible_collections.muster.train.plugins.module_utils._records.system import Versions
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import Environments, make
-from ansible_collections.muster.train.tests.support.plan_parts import node, settings
+from ansible_collections.muster.train.tests.support.cases import Case, outcomes
+from ansible_collections.muster.train.tests.support.plan_parts import node, nodes, settings
 from ansible_collections.muster.train.tests.support.rdma_parts import down, hca, port, roce
 
 NVIDIA, AMD = {"vendor": "nvidia", "count": 8}, {"vendor": "amd", "count": 8}
@@ -37,7 +39,7 @@ def of(result: Environments, name: str = "node0") -> dict[str, Variable]:
 
 
 def test_what_is_detected_has_its_rule_and_reason() -> None:
-    result = environments([node(number, gpu=NVIDIA, hcas=HCAS) for number in range(2)])
+    result = environments(nodes(2, gpu=NVIDIA, hcas=HCAS))
     assert (result.fabric.value, result.findings) == ("rdma", [])
     for name in ("node0", "node1"):
         variable = of(result, name)["NCCL_IB_HCA"]
@@ -45,15 +47,19 @@ def test_what_is_detected_has_its_rule_and_reason() -> None:
         assert "NCCL_IB_GID_INDEX" in {variable.name for variable in result.nodes[name].not_set}
 
 
-def test_policy_routing_is_a_warning_where_it_may_change_the_interface() -> None:
-    nodes = [node(number, gpu=NVIDIA, hcas=HCAS) for number in range(2)]
-    assert nodes[1].facts.net is not None
-    ruled = dataclasses.replace(nodes[1].facts.net, rules=[Rule(5270, None, "52")])
-    nodes[1] = dataclasses.replace(nodes[1], facts=dataclasses.replace(nodes[1].facts, net=ruled))
-    [finding] = environments(nodes).findings
-    assert (finding.check, finding.node, finding.status) == ("interface", "node1", "warn")
-    assert "5270 (table 52)" in finding.observed
-    assert of(environments(nodes), "node1")["GLOO_SOCKET_IFNAME"].value == "eth0"
+def with_rules() -> Environments:
+    plain, routed = nodes(2, gpu=NVIDIA, hcas=HCAS)
+    assert routed.facts.net is not None
+    ruled = dataclasses.replace(routed.facts.net, rules=[Rule(5270, None, "52")])
+    return environments([plain, dataclasses.replace(routed, facts=dataclasses.replace(routed.facts, net=ruled))])
+
+
+def test_policy_routing_does_not_change_the_interface() -> None:
+    assert of(with_rules(), "node1")["GLOO_SOCKET_IFNAME"].value == "eth0"
+
+
+def reason_of_gid(result: Environments) -> str:
+    return next(item.reason for item in result.nodes["node0"].not_set if item.name == "NCCL_IB_GID_INDEX")
 
 
 @pytest.mark.parametrize("layer", ["cluster", "node", "run"])
@@ -65,8 +71,7 @@ def test_users_win_in_every_layer_and_the_rest_is_decided_to_fit(layer: str) -> 
     assert of(result)["NCCL_IB_HCA"].value == "=mlx5_bond_0"
     assert of(result)["NCCL_IB_HCA"].rule == ""
     # Of the RoCE port that the user chose, not of InfiniBand that the resolver would have.
-    reasons = {variable.name: variable.reason for variable in result.nodes["node0"].not_set}
-    assert "RoCE v2 entry" in reasons["NCCL_IB_GID_INDEX"]
+    assert reason_of_gid(result) != reason_of_gid(environments(nodes(2, gpu=NVIDIA, hcas=HCAS)))
     assert not [finding for finding in result.findings if finding.stops]
 
 
@@ -84,31 +89,43 @@ def test_threads_of_rccl(version: str, expected: bool) -> None:
     assert ("RCCL_THREADS_PER_BLOCK" in of(result)) is expected
 
 
-def test_what_users_set_is_linted_with_its_origin_and_kept() -> None:
+def of_users() -> Environments:
     on = [node(0, {"NCCL_IB_HCA": "=mlx5_0, mlx5_1"}, gpu=NVIDIA, hcas=HCAS)]
-    result = environments(on, {"NCCL_NET_GDR_LEVEL": 5, "NCCL_ALGO": "Ring"}, env={"NCCL_PROTO": "Simple"})
-    warnings = {(finding.source, finding.observed.partition(":")[0]) for finding in result.findings}
-    assert warnings == {
-        ("node (launch_node_env)", "NCCL_IB_HCA==mlx5_0, mlx5_1"),
-        ("cluster (launch_env)", "NCCL_NET_GDR_LEVEL=5"),
-        ("cluster (launch_env)", "set for every run"),
-    }
-    assert of(result)["NCCL_IB_HCA"].value == "=mlx5_0, mlx5_1"
-    assert {finding.status for finding in result.findings} == {"warn"}
+    return environments(on, {"NCCL_NET_GDR_LEVEL": 5, "NCCL_ALGO": "Ring"}, env={"NCCL_PROTO": "Simple"})
 
 
-def test_different_choices_on_nodes_are_reported() -> None:
-    on = [node(0, {"NCCL_ALGO": "Ring"}, gpu=NVIDIA), node(1, gpu=NVIDIA)]
-    assert "NCCL_ALGO is not set" in [finding.observed for finding in environments(on).findings]
+def test_what_users_set_is_linted_with_its_origin_and_kept() -> None:
+    sources = [finding.source for finding in of_users().findings]
+    assert sorted(sources) == ["cluster (launch_env)", "cluster (launch_env)", "node (launch_node_env)"]
+    assert of(of_users())["NCCL_IB_HCA"].value == "=mlx5_0, mlx5_1"
 
 
-def test_rdma_that_cannot_be_used_is_one_line_per_node_that_names_each_device() -> None:
-    container = dataclasses.replace(node(0).facts, container=Container("docker"))
+def without_rdma() -> list[Finding]:
     closed = hca("mlx5_1", port(usable=False, reasons=["no device node"]), uverbs=None)
-    dead = dataclasses.replace(node(0, gpu=NVIDIA, hcas=[hca("mlx5_0", down()), closed]), facts=container)
-    [finding] = [finding for finding in environments([dead], mode="rdma").findings if finding.stops]
-    assert "mlx5_0: state DOWN; mlx5_1: no device node" in finding.observed
-    assert "give the container" in str(finding.remedy)
+    dead = node(0, gpu=NVIDIA, hcas=[hca("mlx5_0", down()), closed], container={"kind": "docker"})
+    return environments([dead], mode="rdma").findings
+
+
+CASES = [
+    Case("policy routing", lambda: with_rules().findings, [("interface", "node1", "warn")]),
+    Case("values of users", lambda: of_users().findings, [("environment", "node0", "warn")] * 3),
+    Case(
+        "different values of nodes",
+        lambda: environments([node(0, {"NCCL_ALGO": "Ring"}, gpu=NVIDIA), node(1, gpu=NVIDIA)]).findings,
+        [(check, name, "warn") for check in ("rdma ports", "environment") for name in ("node0", "node1")],
+    ),
+    Case("RDMA that cannot be used", without_rdma, [("rdma ports", "node0", "fail")]),
+    Case(
+        "invalid numbers for unknown GPUs",
+        lambda: environments([node(0, gpu=None)], channels=128, threads=1000).findings,
+        [("rdma ports", "node0", "warn"), *[("environment", "node0", "warn")] * 2],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_is_found(case: Case) -> None:
+    assert outcomes(case.find()) == case.outcomes
 
 
 def test_tcp_asked_for_in_the_run_wins_over_the_clusters_word() -> None:
@@ -116,12 +133,6 @@ def test_tcp_asked_for_in_the_run_wins_over_the_clusters_word() -> None:
     assert of(environments(on, {"NCCL_IB_DISABLE": "0"}, mode="tcp"))["NCCL_IB_DISABLE"].value == "1"
     by_default = {"value": "tcp", "origin": "cluster (launch_defaults)", "layer": "cluster"}
     assert of(environments(on, {"NCCL_IB_DISABLE": "0"}, mode=by_default))["NCCL_IB_DISABLE"].value == "0"
-
-
-def test_invalid_numbers_are_reported_even_without_known_gpus() -> None:
-    result = environments([node(0, gpu=None)], channels=128, threads=1000)
-    observed = [finding.observed for finding in result.findings if finding.check == "environment"]
-    assert observed == ["channels=128", "threads=1000"]
 
 
 def test_a_cluster_without_gpus_is_asked_nothing_of_nccl() -> None:

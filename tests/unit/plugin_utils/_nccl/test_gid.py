@@ -11,7 +11,8 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gid, Hca
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.gid_table import search
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import Library, resolve
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import Library, NodeView, resolve
+from ansible_collections.muster.train.tests.support.cases import outcomes
 from ansible_collections.muster.train.tests.support.rdma_parts import AUTO, gids, hca, net, port, roce, view
 
 OLD, MIDDLE, NEW = (2, 19, 3), (2, 23, 4), (2, 27, 3)
@@ -121,52 +122,30 @@ def test_on_a_host_only_the_types_that_are_read_count(
     assert decide(*rails(table, table), version=version, container=False) == (decided, [])
 
 
-@pytest.mark.parametrize("version", [OLD, MIDDLE])
-def test_one_index_cannot_serve_two_tables(version: tuple[int, ...]) -> None:
-    values, [finding] = decide(*rails(PLAIN, POD), version=version, container=True)
-    assert values == {}
-    assert finding.status == "fail"
-    assert "mlx5_0 3, mlx5_1 7" in finding.observed
-    assert decide(*rails(PLAIN, POD), version=NEW) == ({}, [])
+def decided(*nodes: NodeView) -> list[dict[str, str]]:
+    """The variables of D3 on nodes of which nothing is found."""
+    resolution = resolve(nodes, AUTO)
+    assert resolution.findings == []
+    return [
+        {variable.name: variable.value for variable in node.variables if variable.rule == "D3"}
+        for node in resolution.nodes.values()
+    ]
 
 
 def test_hosts_may_have_different_indexes() -> None:
     nodes = [view(name, rails(table), library=Library("nccl", OLD)) for name, table in (("a", PLAIN), ("b", POD))]
-    resolution = resolve(nodes, AUTO)
-    assert [
-        [variable.value for variable in environment.variables if variable.rule == "D3"]
-        for environment in resolution.nodes.values()
-    ] == [
-        ["3"],
-        ["7"],
-    ]
-    assert resolution.findings == []
-
-
-def test_an_unknown_version_is_assumed_to_be_the_newest_and_reported() -> None:
-    values, [finding] = decide(*rails(POD), version=None)
-    assert values == {}
-    assert (finding.check, finding.status) == ("environment", "warn")
-    assert str(finding.remedy).endswith("set NCCL_IB_GID_INDEX to 7 in launch_node_env")
-    _values, [differ] = decide(*rails(PLAIN, POD), version=None)
-    assert "mlx5_0 3, mlx5_1 7" in str(differ.remedy)
+    assert decided(*nodes) == [{"NCCL_IB_GID_INDEX": "3"}, {"NCCL_IB_GID_INDEX": "7"}]
 
 
 def test_ipv6_only() -> None:
     assert decide(*rails(gids(LINK, "2001:db8::5")), version=NEW) == ({"NCCL_IB_ADDR_FAMILY": "AF_INET6"}, [])
 
 
-def test_no_common_family() -> None:
-    values, [finding] = decide(*rails(PLAIN, gids(LINK, "2001:db8::5")), version=NEW)
-    assert (values, finding.status) == ({}, "fail")
-    assert "mlx5_0: IPv4; mlx5_1: IPv6" in finding.observed
+OF_TWO_FAMILIES = [view("a", rails(PLAIN)), view("b", rails(gids(LINK, "2001:db8::5")))]
 
 
 def test_nodes_of_two_families_do_not_meet() -> None:
-    nodes = [view("a", rails(PLAIN)), view("b", rails(gids(LINK, "2001:db8::5")))]
-    assert [(finding.node, finding.check, finding.status) for finding in resolve(nodes, AUTO).findings] == [
-        ("b", "gids", "fail")
-    ]
+    assert outcomes(resolve(OF_TWO_FAMILIES, AUTO).findings) == [("gids", "b", "fail")]
 
 
 def several(address: str, other: str, first: bool) -> Hca:
@@ -182,36 +161,19 @@ def test_of_several_addresses_the_clusters_network_is_chosen_by_range(first: boo
     network = net(**networks)
     network.routes.append(type(network.routes[0])("192.168.1.0/24", "eth2", None, 0))
     other = net(**networks)
-    nodes = [
-        view("a", [several("10.2.0.5", "192.168.1.5", first)], net=network),
-        view("b", [roce("mlx5_0", "10.2.0.6", netdev="eth2")], net=other),
-    ]
-    resolution = resolve(nodes, AUTO)
-    values = [
-        {variable.name: variable.value for variable in node.variables if variable.rule == "D3"}
-        for node in resolution.nodes.values()
-    ]
+    node = view("b", [roce("mlx5_0", "10.2.0.6", netdev="eth2")], net=other)
+    values = decided(view("a", [several("10.2.0.5", "192.168.1.5", first)], net=network), node)
     assert values == [{"NCCL_IB_ADDR_RANGE": "10.2.0.0/24"}, {}]
-    assert resolution.findings == []
 
 
 def test_of_several_ipv6_addresses_too() -> None:
     network = net(eth0="10.9.0.1/16")
     network.routes.extend(type(network.routes[0])(f"fd00:{number}::/64", "eth2", None, 256) for number in (1, 2))
-    nodes = [
-        view("a", [several("fd00:2::5", "fd00:1::5", first=False)], net=network),
-        view("b", [roce("mlx5_0", "fd00:2::6", netdev="eth2")], net=network),
-    ]
-    resolution = resolve(nodes, AUTO)
-    values = [
-        {variable.name: variable.value for variable in node.variables if variable.rule == "D3"}
-        for node in resolution.nodes.values()
-    ]
-    assert values == [
+    node = view("b", [roce("mlx5_0", "fd00:2::6", netdev="eth2")], net=network)
+    assert decided(view("a", [several("fd00:2::5", "fd00:1::5", first=False)], net=network), node) == [
         {"NCCL_IB_ADDR_FAMILY": "AF_INET6", "NCCL_IB_ADDR_RANGE": "fd00:2::/64"},
         {"NCCL_IB_ADDR_FAMILY": "AF_INET6"},
     ]
-    assert resolution.findings == []
 
 
 def test_a_link_local_address_before_the_fabrics_is_passed_over_by_range() -> None:
@@ -220,19 +182,9 @@ def test_a_link_local_address_before_the_fabrics_is_passed_over_by_range() -> No
     assert (values, findings) == ({"NCCL_IB_ADDR_RANGE": "10.2.0.0/24"}, [])
 
 
-@pytest.mark.parametrize(
-    ("addresses", "status"), [(("10.2.0.5", "192.168.1.5"), "warn"), (("169.254.3.5", "10.2.0.5"), "fail")]
-)
-def test_without_a_known_network_it_says_so(addresses: tuple[str, str], status: str) -> None:
-    values, [finding] = decide(roce("mlx5_0", *addresses, netdev="eth2"), version=NEW)
-    assert (values, finding.status) == ({}, status)
-    assert "NCCL_IB_ADDR_RANGE" in str(finding.remedy)
-
-
-@pytest.mark.parametrize(("version", "status"), [(OLD, ["fail"]), (MIDDLE, []), (NEW, []), (None, [])])
-def test_tables_that_cannot_be_read(version: tuple[int, ...] | None, status: list[str]) -> None:
-    values, findings = decide(*rails([], []), version=version)
-    assert (values, [finding.status for finding in findings]) == ({}, status)
+def test_newer_versions_find_an_index_in_every_table() -> None:
+    assert [decide(*rails([], []), version=version) for version in (MIDDLE, NEW, None)] == [({}, [])] * 3
+    assert decide(*rails(PLAIN, POD), version=NEW) == ({}, [])
 
 
 def test_a_users_index_is_the_answer() -> None:
@@ -265,13 +217,31 @@ def test_a_users_family_and_range_lead_to_the_index(
     assert decide(*rails(table), version=version, user_values=user_values, container=True) == (expected, [])
 
 
-@pytest.mark.parametrize(
-    "user_values",
-    [{"NCCL_IB_ADDR_RANGE": "172.16.0.0/12"}, {"NCCL_IB_ADDR_FAMILY": "AF_INET6"}, {"NCCL_IB_ADDR_RANGE": "fd00::/8"}],
-)
-@pytest.mark.parametrize("version", [OLD, NEW])
-def test_a_users_range_without_a_gid_is_reported(version: tuple[int, ...], user_values: dict[str, str]) -> None:
-    values, [finding] = decide(*rails(PLAIN), version=version, user_values=user_values)
-    assert (values, finding.status) == ({}, "warn")
-    assert "=".join(*user_values.items()) in finding.observed
-    assert "mlx5_0: 10.0.0.5" in finding.observed
+USERS = (("RANGE", "172.16.0.0/12"), ("FAMILY", "AF_INET6"), ("RANGE", "fd00::/8"))
+# An unknown version is taken for the newest.
+FOUND: dict[str, tuple[list[Hca], dict[str, Any], tuple[str, str]]] = {
+    "two indexes in an old NCCL": (rails(PLAIN, POD), {"version": OLD, "container": True}, ("gids", "fail")),
+    "two indexes in a newer NCCL": (rails(PLAIN, POD), {"version": MIDDLE, "container": True}, ("gids", "fail")),
+    "an unknown version": (rails(POD), {"version": None}, ("environment", "warn")),
+    "an unknown version, and two indexes": (rails(PLAIN, POD), {"version": None}, ("environment", "warn")),
+    "no common family": (rails(PLAIN, gids(LINK, "2001:db8::5")), {"version": NEW}, ("gids", "fail")),
+    "an unknown network": ([roce("mlx5_0", "10.2.0.5", "192.168.1.5")], {"version": NEW}, ("gids", "warn")),
+    "a link-local address first": ([roce("mlx5_0", "169.254.3.5", "10.2.0.5")], {"version": NEW}, ("gids", "fail")),
+    "empty tables": (rails([], []), {"version": OLD}, ("gids", "fail")),
+    **{
+        f"a user's {name} of {value} in {'.'.join(map(str, version))}": (
+            rails(PLAIN),
+            {"version": version, "user_values": {f"NCCL_IB_ADDR_{name}": value}},
+            ("gids", "warn"),
+        )
+        for version in (OLD, NEW)
+        for name, value in USERS
+    },
+}
+
+
+@pytest.mark.parametrize(("hcas", "node", "outcome"), FOUND.values(), ids=FOUND)
+def test_what_is_found_of_gids(hcas: list[Hca], node: dict[str, Any], outcome: tuple[str, str]) -> None:
+    values, findings = decide(*hcas, **node)
+    check, status = outcome
+    assert (values, outcomes(findings)) == ({}, [(check, "node0", status)])

@@ -14,6 +14,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import
     NodeView,
     resolve,
 )
+from ansible_collections.muster.train.tests.support.cases import Case, outcomes
 from ansible_collections.muster.train.tests.support.rdma_parts import AUTO, MUST_TCP, gpu, hca, view
 
 
@@ -27,30 +28,32 @@ def findings_of(*nodes: NodeView, policy: FabricPolicy = AUTO) -> list[Finding]:
     return resolve(nodes, policy).findings
 
 
-@pytest.mark.parametrize("policy", [AUTO, MUST_TCP])
-def test_nccl_and_rccl_cannot_meet(policy: FabricPolicy) -> None:
-    [finding] = findings_of(node("a"), node("b", "rccl"), node("c"), policy=policy)
-    assert (finding.node, finding.status, finding.check) == ("b", "fail", "environment")
-    assert "RCCL" in finding.observed
-    assert finding.expected == "NCCL, as on a and c"
+def releases(*versions: tuple[int, ...] | None) -> list[Finding]:
+    """What is found where two nodes have the newest release, and the others these."""
+    return findings_of(node("a"), node("z"), *(node(f"b{n}", version=version) for n, version in enumerate(versions)))
 
 
-@pytest.mark.parametrize(
-    ("others", "status"),
-    [
-        ([(2, 27, 3)], []),
-        ([(2, 27, 7)], []),
-        ([None], []),
-        ([(2, 26, 2)], ["warn"]),
-        ([(3, 27)], ["warn"]),
-        ([(2, 26, 2), (2, 25, 1)], ["warn", "warn"]),
-    ],
-)
-def test_two_releases_are_a_warning(others: list[tuple[int, ...] | None], status: list[str]) -> None:
-    nodes = [node("a"), node("z"), *(node(f"b{number}", version=version) for number, version in enumerate(others))]
-    findings = findings_of(*nodes)
-    assert [finding.status for finding in findings] == status
-    assert all(finding.expected.startswith("NCCL 2.27.3, as on a and z") for finding in findings)
+BOTH = [node("a"), node("b", "rccl"), node("c")]
+CASES = [
+    Case("NCCL and RCCL over TCP", lambda: findings_of(*BOTH, policy=MUST_TCP), [("environment", "b", "fail")]),
+    Case("NCCL and RCCL over RDMA", lambda: findings_of(*BOTH), [("environment", "b", "fail")]),
+    Case("an older release", lambda: releases((2, 26, 2)), [("environment", "b0", "warn")]),
+    Case("a newer release", lambda: releases((3, 27)), [("environment", "b0", "warn")]),
+    Case(
+        "two older releases",
+        lambda: releases((2, 26, 2), (2, 25, 1)),
+        [("environment", f"b{n}", "warn") for n in (0, 1)],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_libraries_that_may_not_meet_are_found(case: Case) -> None:
+    assert outcomes(case.find()) == case.outcomes
+
+
+def test_a_patch_release_does_not_differ() -> None:
+    assert releases((2, 27, 3)) == releases((2, 27, 7)) == releases(None) == []
 
 
 def test_nodes_without_gpus_have_no_ranks_of_either() -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import TopologyFile
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import NodeView, resolve
-from ansible_collections.muster.train.tests.support.rdma_parts import AUTO, gpu, hca, view
+from ansible_collections.muster.train.tests.support.cases import Case, outcomes
+from ansible_collections.muster.train.tests.support.rdma_parts import AUTO, gpu, hca, reasons, view
 
 FAR = gpu(2, near=[(0, "mlx5_0", "SYS"), (0, "mlx5_1", "NODE"), (1, "mlx5_0", "NODE"), (1, "mlx5_1", "SYS")])
 NEAR = gpu(2, near=[(0, "mlx5_0", "PXB"), (1, "mlx5_1", "PIX")])
@@ -29,6 +30,14 @@ def value(node: NodeView) -> str | None:
     return next((variable.value for variable in variables if variable.name == NAME), None)
 
 
+KNOWN_TO_NCCL = virtual(topology_file=TopologyFile("/var/run/nvidia-topologyd/virtualTopology.xml", None))
+CASES = [Case("none", lambda: resolve([virtual()], AUTO).findings, [("environment", "node0", "warn")])]
+
+
+def test_a_vm_without_a_file_has_no_gpudirect() -> None:
+    assert [outcomes(case.find()) for case in CASES] == [case.outcomes for case in CASES]
+
+
 def test_the_file_of_a_cloud_is_named() -> None:
     node = virtual(topology_file=AZURE)
     assert value(node) == AZURE.path
@@ -36,22 +45,14 @@ def test_the_file_of_a_cloud_is_named() -> None:
 
 
 def test_the_file_that_nccl_finds_is_not_named() -> None:
-    node = virtual(topology_file=TopologyFile("/var/run/nvidia-topologyd/virtualTopology.xml", None))
-    assert value(node) is None
-    [reason] = [item.reason for item in resolve([node], AUTO).nodes["node0"].not_set if item.name == NAME]
-    assert "by itself" in reason
+    assert value(KNOWN_TO_NCCL) is None
+    assert NAME in reasons(KNOWN_TO_NCCL)
 
 
 def test_a_users_file_is_the_answer() -> None:
     node = virtual(topology_file=AZURE, user_values={NAME: "/data/topo.xml"})
     assert value(node) is None
     assert resolve([virtual(user_values={NAME: "/data/topo.xml"})], AUTO).findings == []
-
-
-def test_a_vm_without_a_file_has_no_gpudirect() -> None:
-    [finding] = resolve([virtual()], AUTO).findings
-    assert (finding.check, finding.status) == ("environment", "warn")
-    assert "GPUDirect RDMA" in finding.observed
 
 
 @pytest.mark.parametrize(

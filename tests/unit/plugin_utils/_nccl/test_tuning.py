@@ -12,8 +12,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.tuning import limit_findings, variables
 from ansible_collections.muster.train.tests.support.plan_parts import settings
 
-CLUSTER = "cluster (launch_defaults)"
-
 
 @pytest.mark.parametrize("library", ["nccl", "rccl"])
 def test_parameters_that_are_not_set_decide_nothing(library: Literal["nccl", "rccl"]) -> None:
@@ -45,25 +43,25 @@ def test_threads(library: Library, names: set[str]) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "library", "warned"),
-    [
-        ("channels", 64, Library("nccl", None), False),
-        ("channels", 65, Library("nccl", None), True),
-        ("channels", 64, Library("nccl", (2, 25)), False),
-        ("channels", 33, Library("nccl", (2, 24, 3)), True),
-        ("channels", 32, Library("nccl", (2, 24, 3)), False),
-        ("channels", 128, Library("rccl", (2, 21, 5)), False),
-        ("channels", 129, Library("rccl", None), True),
-        ("threads", 512, Library("nccl", None), False),
-        ("threads", 1024, Library("nccl", None), True),
-        ("threads", 192, Library("nccl", None), True),
-        ("threads", 192, Library("rccl", None), False),
-        ("threads", 256, Library("rccl", None), False),
-        ("threads", 320, Library("rccl", None), True),
-        ("threads", 100, Library("rccl", None), True),
-    ],
-)
+LIMITS = [
+    ("channels", 64, Library("nccl", None), False),
+    ("channels", 65, Library("nccl", None), True),
+    ("channels", 64, Library("nccl", (2, 25)), False),
+    ("channels", 33, Library("nccl", (2, 24, 3)), True),
+    ("channels", 32, Library("nccl", (2, 24, 3)), False),
+    ("channels", 128, Library("rccl", (2, 21, 5)), False),
+    ("channels", 129, Library("rccl", None), True),
+    ("threads", 512, Library("nccl", None), False),
+    ("threads", 1024, Library("nccl", None), True),
+    ("threads", 192, Library("nccl", None), True),
+    ("threads", 192, Library("rccl", None), False),
+    ("threads", 256, Library("rccl", None), False),
+    ("threads", 320, Library("rccl", None), True),
+    ("threads", 100, Library("rccl", None), True),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "library", "warned"), LIMITS)
 def test_numbers_that_a_library_does_not_take(name: str, value: int, library: Library, warned: bool) -> None:
     findings = limit_findings(settings(**{name: value}), library, "node0")
     assert [(finding.node, finding.status, finding.observed) for finding in findings] == [

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 from ansible_collections.muster.train.plugins.plugin_utils._request import on_end, run_id
 from ansible_collections.muster.train.plugins.plugin_utils._request.host_list import parse_hosts, parse_node_list
 from ansible_collections.muster.train.plugins.plugin_utils._request.variable_names import problem
-from ansible_collections.muster.train.tests.support.screens import Message, kept, page_of
+from ansible_collections.muster.train.tests.support.screens import Message, errors, kept, page_of
 from ansible_collections.muster.train.tests.unit.plugin_utils._request import (
     test_conditions,
     test_host_list,
@@ -29,15 +29,6 @@ VALUES = {
     "launch": (test_parameters.LAUNCH, test_parameters.REFUSED),
     "logs": (test_parameters.LOGS, test_parameters.LOGS_REFUSED),
 }
-
-
-def errors(read: Callable[[str], object], texts: Iterable[str]) -> Iterator[str]:
-    """What is said of each text that is refused."""
-    for text in texts:
-        try:
-            read(text)
-        except ValueError as error:
-            yield from (f"{text!r:.60}  # {line}" for line in str(error).splitlines())
 
 
 def messages() -> Iterator[Message]:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.memory_limit
 from ansible_collections.muster.train.plugins.plugin_utils._setup.memlock import verdict
 from ansible_collections.muster.train.plugins.plugin_utils._setup.memlock_engine import merge_engine
 from ansible_collections.muster.train.tests.support.memlock_parts import ENGINE, LOGIN, MIB, engine, node, planned
+from ansible_collections.muster.train.tests.support.screens import errors
 
 
 @pytest.mark.parametrize(
@@ -21,51 +24,58 @@ def test_limits(text: object, expected: int) -> None:
     assert parse_limit(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "0", "1000", "64 parsecs", "-2", True, None, "1e9", "9" * 30])
-def test_no_limits(text: object) -> None:
-    with pytest.raises(ValueError, match=r"^memlock_limit "):
-        parse_limit(text)
+LIMIT = {"Name": "memlock", "Hard": -1, "Soft": -1}
+NO_LIMITS = ("", "0", "1000", "64 parsecs", "-2", True, None, "1e9", "9" * 30)
+
+
+def test_no_limits() -> None:
+    assert len(list(errors(parse_limit, NO_LIMITS))) == len(NO_LIMITS)
 
 
 def test_the_engines_configuration_keeps_what_is_there_and_its_order() -> None:
     text = '{"z": [1], "default-ulimits": {"nofile": {"Name": "nofile", "Hard": 1, "Soft": 1}}, "a": {"b": null}}'
-    limit = {"Name": "memlock", "Hard": -1, "Soft": -1}
-    merged = merge_engine(text, limit)
+    merged = merge_engine(text, LIMIT)
     assert merged is not None
     data = json.loads(merged)
     assert list(data) == ["z", "a", "default-ulimits"]
     assert set(data["default-ulimits"]) == {"nofile", "memlock"}
-    assert merge_engine(merged, limit) == merged
+    assert merge_engine(merged, LIMIT) == merged
     assert json.loads(merge_engine(merged, None) or "") == json.loads(text)
     assert merge_engine('{"a":1}', None) == '{"a":1}'
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "7", '{"default-ulimits": []}'])
-def test_a_configuration_that_is_not_understood_is_not_overwritten(text: str) -> None:
-    with pytest.raises(ValueError, match=r"^/etc/docker/daemon\.json"):
-        merge_engine(text, {})
+set_limit = functools.partial(merge_engine, limit=LIMIT)
+NO_CONFIGURATIONS = ("{", "[]", "7", '{"default-ulimits": []}')
 
 
-@pytest.mark.parametrize(
-    ("effective", "container", "problems"), [(-1, -1, 0), (8 * MIB, -1, 1), (-1, 8 * MIB, 1), (None, None, 2)]
-)
-def test_only_processes_are_a_proof(effective: int | None, container: int | None, problems: int) -> None:
-    measured = engine(container={"image": "i", "soft": container, "hard": container, "why": None})
-    result = verdict(-1, {**LOGIN, "effective": effective}, "ann", measured, False)
-    assert len(result["problems"]) == problems
+def test_a_configuration_that_is_not_understood_is_not_overwritten() -> None:
+    assert len(list(errors(set_limit, NO_CONFIGURATIONS))) == len(NO_CONFIGURATIONS)
 
 
-def test_an_unknown_limit_is_neither_a_problem_nor_a_pass() -> None:
-    without = {"image": None, "soft": None, "hard": None, "why": "there is no image"}
-    for container, why in ((without, "there is no image (memlock_image)"), (None, "check mode starts none")):
-        assert verdict(-1, {**LOGIN, "effective": -1}, "ann", engine(container=container), False) == {
-            "problems": [],
-            "unknown": [f"the limit of a container was not checked: {why}"],
-        }
-    assert verdict(-1, LOGIN, "bob", None, False)["unknown"] == ["the limit of bob was not checked: this login is ann"]
-    refused = engine(container={"image": "i", "soft": None, "hard": None, "why": "error setting rlimit type 8"})
-    result = verdict(-1, {**LOGIN, "effective": -1}, "ann", refused, False)
-    assert result["problems"] == ["no container of i starts to check its limit: error setting rlimit type 8"]
+def judged(login: int | None, container: dict[str, Any] | None) -> dict[str, list[str]]:
+    return verdict(-1, {**LOGIN, "effective": login}, "ann", engine(container=container), False)
+
+
+def measured(limit: int | None, image: str | None = "i", why: str | None = None) -> dict[str, Any]:
+    return {"image": image, "soft": limit, "hard": limit, "why": why}
+
+
+# Only processes are a proof: what is not known is neither a problem nor a pass.
+VERDICTS = {
+    "both have it": (judged(-1, measured(-1)), 0, 0),
+    "a login has less": (judged(8 * MIB, measured(-1)), 1, 0),
+    "a container has less": (judged(-1, measured(8 * MIB)), 1, 0),
+    "both are unknown": (judged(None, measured(None)), 2, 0),
+    "there is no image": (judged(-1, measured(None, None, "there is no image")), 0, 1),
+    "check mode": (judged(-1, None), 0, 1),
+    "another login": (verdict(-1, LOGIN, "bob", None, False), 0, 1),
+    "no container starts": (judged(-1, measured(None, why="error setting rlimit type 8")), 1, 0),
+}
+
+
+@pytest.mark.parametrize(("result", "problems", "unknown"), VERDICTS.values(), ids=VERDICTS)
+def test_verdicts(result: dict[str, list[str]], problems: int, unknown: int) -> None:
+    assert (len(result["problems"]), len(result["unknown"])) == (problems, unknown)
 
 
 def test_a_pending_change_is_not_a_problem() -> None:

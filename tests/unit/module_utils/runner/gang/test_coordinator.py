@@ -23,10 +23,8 @@ def test_no_node_starts_before_all_have_joined() -> None:
     assert kinds(coordinator.take_orders()) == [(0, "go"), (1, "go"), (2, "go")]
 
 
-@pytest.mark.parametrize(
-    ("join_timeout", "at", "seconds"), [(600, GATHER_S + 5.0, GATHER_S), (30, 30.0, 30.0)], ids=["silence", "in all"]
-)
-def test_a_node_that_does_not_join_is_named(join_timeout: float, at: float, seconds: float) -> None:
+@pytest.mark.parametrize(("join_timeout", "at"), [(600, GATHER_S + 5.0), (30, 30.0)], ids=["silence", "in all"])
+def test_a_node_that_does_not_join_is_named(join_timeout: float, at: float) -> None:
     coordinator = make_coordinator(gathered=False, join_timeout=join_timeout, lost_after=0)
     coordinator.on_join(0, 0.0)
     coordinator.on_join(2, 5.0)
@@ -36,7 +34,7 @@ def test_a_node_that_does_not_join_is_named(join_timeout: float, at: float, seco
     orders = coordinator.take_orders()
     assert kinds(orders) == [(0, "end"), (2, "end")]
     end = end_of(orders)
-    assert (end["verdict"], end["why"]) == ("failed", f"n1 did not join; 2 of 3 nodes waited {seconds:.0f} s")
+    assert (end["verdict"], end["why"].partition(" ")[0]) == ("failed", "n1")
     assert not coordinator.on_join(1, at), "too late"
 
 
@@ -46,7 +44,7 @@ def test_a_node_that_leaves_before_the_start_ends_the_run() -> None:
     coordinator.on_join(1, 0.0)
     coordinator.on_loss(1, "the connection was closed")
     end = end_of(coordinator.take_orders())
-    assert (end["verdict"], end["why"]) == ("failed", "n1 left before the start: the connection was closed")
+    assert (end["verdict"], end["node"]) == ("failed", "n1")
 
 
 def test_the_run_succeeds_when_all_nodes_succeed() -> None:
@@ -116,8 +114,7 @@ def test_a_silent_node_is_lost() -> None:
     coordinator.on_drained(2, report("stopped"), 18.0)
     orders = coordinator.take_orders()
     assert kinds(orders) == [(0, "end"), (2, "end")]
-    assert end_of(orders)["verdict"] == "lost"
-    assert end_of(orders)["why"] == "n1: no sign of life from its runner for 12 s"
+    assert (end_of(orders)["verdict"], end_of(orders)["node"]) == ("lost", "n1")
 
 
 def test_silence_has_no_effect_where_nodes_are_never_lost() -> None:
@@ -132,7 +129,7 @@ def test_a_lost_node_is_the_cause_of_earlier_failures_of_its_peers() -> None:
     coordinator.on_drained(0, report("stopped"), 3.0)
     coordinator.on_heartbeat(2, 10.0)
     assert coordinator.tick(13.1) == [1]
-    assert end_of(coordinator.take_orders())["why"] == "n1: no sign of life from its runner for 12 s"
+    assert end_of(coordinator.take_orders())["node"] == "n1"
 
 
 def test_a_disconnected_node_stops_no_other_and_is_named_at_the_end() -> None:
@@ -143,7 +140,6 @@ def test_a_disconnected_node_stops_no_other_and_is_named_at_the_end() -> None:
     coordinator.on_drained(2, report("succeeded", ""), 9.0)
     end = end_of(coordinator.take_orders())
     assert (end["verdict"], end["node"]) == ("lost", "n1")
-    assert end["why"] == "n1: the connection was closed; it continued on its own"
 
 
 def test_a_loss_after_a_failure_is_not_the_cause() -> None:
@@ -153,7 +149,7 @@ def test_a_loss_after_a_failure_is_not_the_cause() -> None:
     coordinator.on_drained(2, report("failed"), 4.0)
     coordinator.on_drained(0, report("stopped"), 4.0)
     coordinator.on_loss(1, "the connection was closed")
-    assert end_of(coordinator.take_orders())["why"] == "n2: it broke"
+    assert end_of(coordinator.take_orders())["node"] == "n2"
 
 
 def test_a_paused_head_names_itself_as_the_cause() -> None:
@@ -166,7 +162,6 @@ def test_a_paused_head_names_itself_as_the_cause() -> None:
     coordinator.on_drained(0, report("stopped"), 21.0)
     end = end_of(coordinator.take_orders()[-1:])
     assert (end["verdict"], end["node"]) == ("lost", "n0")
-    assert end["why"] == "n0: its runner was paused for 20 s; the other nodes gave it up"
 
 
 def test_a_node_that_is_done_may_leave() -> None:

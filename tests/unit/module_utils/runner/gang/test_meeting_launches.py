@@ -8,10 +8,12 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._records.job import Job
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner import locks
 from ansible_collections.muster.train.tests.support.gang import Running, make_gang
@@ -25,13 +27,14 @@ REFUSED = 3
 NODES = ("node0", "node1")
 
 
-def refusal(running: Running) -> str:
-    """Return why a launch was refused, empty before it was."""
-    for rank, runner in running.runners.items():
-        if runner.poll() == REFUSED:
-            job = running.jobs[rank]
-            return str(json.loads(Path(job.run_dir, f"refused.{job.nonce}.json").read_text())["why"])
-    return ""
+def refusal_of(job: Job) -> dict[str, Any]:
+    return dict(json.loads(Path(job.run_dir, f"refused.{job.nonce}.json").read_text()))
+
+
+def refusal(running: Running) -> dict[str, Any]:
+    """Return the refusal of a launch, empty before it was refused."""
+    refused = (running.jobs[rank] for rank, runner in running.runners.items() if runner.poll() == REFUSED)
+    return next(map(refusal_of, refused), {})
 
 
 @pytest.fixture
@@ -69,11 +72,12 @@ def test_of_two_launches_with_opposite_heads_exactly_one_wins(
             rivals[launch].start(rank)
     loser = wait_for(lambda: next((rival for rival in rivals if refusal(rival)), None), "one of them is refused", 90)
     winner = rivals[1 - rivals.index(loser)]
-    assert refusal(loser).startswith(f"slot 'default' is held by run {winner.jobs[0].run_id} (launch ")
+    refused = refusal(loser)
+    assert (refused["slot"], refused["holder"]["run_id"]) == ("default", winner.jobs[0].run_id)
     for job in loser.jobs:  # its controller notices
         stop(Host(), job.node, job.workdir, job.run_id, job.nonce, 1.0, False, ["docker"])
     winner.wait_phase("running")
-    assert refusal(winner) == ""
+    assert refusal(winner) == {}
 
 
 @pytest.mark.parametrize(
@@ -100,7 +104,7 @@ def test_a_member_that_waited_does_not_overwrite_another_launch_of_its_run(
     assert runner.wait(60) == 0
     ended = state_of(winner)
     assert loser.wait(60) == REFUSED
-    text = json.loads(Path(late.run_dir, f"refused.{late.nonce}.json").read_text())["why"]
+    text = refusal_of(late)["why"]
     assert text.startswith("run test_run was started by launch aaaaaaaa at 20") and why in text
     assert state_of(winner) == ended and ended["phase"] == "stopped"
     assert not Path(late.run_dir, f"job.{late.nonce}.json").exists()
@@ -115,5 +119,5 @@ def test_a_second_launch_of_a_run_in_another_slot_is_refused_with_the_launch_nam
     wait_for(lambda: state_of(first).get("phase") == "running", "the first runs", 60)
     second = make_job(tmp_path, SLEEP, nonce="b" * 32, slot="second")
     assert spawn(second).wait(60) == REFUSED
-    text = json.loads(Path(second.run_dir, f"refused.{second.nonce}.json").read_text())["why"]
-    assert text.startswith("run test_run is held by its launch aaaaaaaa on node0 since 20")
+    refused = refusal_of(second)
+    assert (refused["slot"], refused["holder"]["nonce"]) == (None, first.nonce)

@@ -85,7 +85,7 @@ def test_a_time_limit_applies_to_the_run_not_to_an_attempt(gang: Make) -> None:
     running.start()
     assert running.codes() == [0, 0]
     assert running.state(0)["end"]["verdict"] == "stopped"
-    assert running.state(0)["end"]["why"] == "time limit of 5 s reached"
+    assert " 5 s " in running.state(0)["end"]["why"]
 
 
 def test_attempts_without_progress_end_the_run(gang: Make) -> None:
@@ -93,11 +93,7 @@ def test_attempts_without_progress_end_the_run(gang: Make) -> None:
     running.start()
     assert running.codes() == [0, 1]
     end = running.state(0)["end"]
-    assert end["verdict"] == "failed"
-    assert (
-        end["why"]
-        == "node1: the launcher exited with code 5; 2 attempts in a row completed no new step and saved no checkpoint"
-    )
+    assert (end["verdict"], end["node"], running.state(0)["attempt"]) == ("failed", "node1", 2)
 
 
 def test_a_spare_takes_the_rank_of_a_lost_node(gang: Make) -> None:
@@ -142,7 +138,7 @@ def test_a_spare_that_gets_a_signal_leaves_and_the_run_goes_on(gang: Make) -> No
     running.runners[2].terminate()
     assert running.codes() == [0, 0, 0]
     assert running.phases() == ["succeeded", "succeeded", "stopped"]
-    assert running.state(2)["why"] == "an unused spare: node2: the runner received SIGTERM"
+    assert "SIGTERM" in running.state(2)["why"]
 
 
 def test_an_unused_spare_ends_with_the_other_nodes(gang: Make) -> None:
