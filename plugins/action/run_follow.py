@@ -76,7 +76,7 @@ LINE_BYTES = 512
 
 
 def _not_started(why: str) -> dict[str, Any]:
-    """Return a failure that run_report prints, together with what else did not start."""
+    """Return a failure that a step prints, together with what else did not start."""
     return {"failed": True, "msg": why, "reported": True}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from ansible import constants, context
@@ -27,8 +26,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.screen import
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import (
-    Ask,
+    Conclude,
     Conclusion,
+    Link,
     Play,
     Tone,
     WantedFile,
@@ -40,6 +40,8 @@ NO_REQUEST = (
     "no play has checked a request before this task: import the playbook of the verb "
     "(import_playbook: muster.train.launch)"
 )
+# Marks what was registered for a request: one command may have several verbs.
+TOKEN = "request_token"
 # Made before Ansible forks a worker for the task.
 INTERRUPT = Interrupt()
 color_of = constants.config.get_config_value
@@ -51,19 +53,27 @@ class ActionModule(Action):
     OPTIONS = OPTIONS
 
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        step, play = find_step(args["name"]), self._play(variables)
-        if isinstance(step, Ask):
-            options = step.options(play, variables["inventory_hostname"])
-            if options is None:
-                return {"skipped": True}
-            limit_s = step.limit_s(play) if step.limit_s else None
-            try:
-                with limited(limit_s):
-                    return self._run_module(step.module, options, variables)
-            except LateAnswer as late:
-                return {"failed": True, "msg": str(late), "timedout": {"period": limit_s}}
-        self.is_for_all = True
-        return self._finish(step.conclusion(play))
+        step = find_step(args["name"])
+        self.is_for_all = isinstance(step, Conclude)
+        play, token = self._play(variables), {TOKEN: _checked(variables)[TOKEN]}
+        if isinstance(step, Conclude):
+            return {**self._finish(step.conclusion(play)), **token}
+        options = step.options(play, variables["inventory_hostname"])
+        if options is None:
+            return {"skipped": True, **token}
+        limit_s = step.limit_s(play) if step.limit_s else None
+        try:
+            with limited(limit_s):
+                return {**self._ask(step.module, options, variables), **token}
+        except LateAnswer as late:
+            return {"failed": True, "msg": str(late), "timedout": {"period": limit_s}, **token}
+
+    def _ask(self, module: str, options: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        """Run a module on the task's host; its result is unreachable where that does not answer."""
+        try:
+            return self._run_module(module, options, variables)
+        except AnsibleConnectionFailure as error:
+            return {"unreachable": True, "msg": str(error)}
 
     def _run_module(self, module: str, options: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         result: dict[str, Any] = self._execute_module(f"muster.train.{module}", dict(options), task_vars=variables)
@@ -71,9 +81,7 @@ class ActionModule(Action):
 
     def _play(self, variables: dict[str, Any]) -> Play:
         """Return what the step may know, from the variables of its task."""
-        checked = raw_values("localhost", variables).get("launch__request", {})
-        if not checked.get("request"):
-            raise UserError(NO_REQUEST)
+        checked = _checked(variables)
 
         def read_values(host: str, names: Iterable[str]) -> dict[str, Any]:
             values: dict[str, Any] = plain(self.host_values(host, names, variables))
@@ -83,19 +91,18 @@ class ActionModule(Action):
             values: dict[str, Any] = plain(self.task_values(names, variables))
             return values
 
-        def run_module(module: str, options: Mapping[str, Any]) -> dict[str, Any]:
-            try:
-                return self._run_module(module, options, variables)
-            except AnsibleConnectionFailure as error:
-                return {"unreachable": True, "msg": str(error)}
+        def read_answer(host: str, name: str) -> Any:
+            answer = raw_values(host, variables).get(name)
+            is_earlier = isinstance(answer, Mapping) and answer.get(TOKEN, checked[TOKEN]) != checked[TOKEN]
+            return None if is_earlier else answer
 
         return Play(
             request=plain(checked["request"]),
             groups=variables["groups"],
             read_values=read_values,
             read_policy=read_policy,
-            read_answer=lambda host, name: raw_values(host, variables).get(name),
-            run_module=run_module,
+            read_answer=read_answer,
+            run_module=lambda module, options: self._ask(module, options, variables),
             heads=plain(checked.get("heads", ())),
             hosts=variables.get("ansible_play_hosts_all", ()),
             interrupt=INTERRUPT,
@@ -130,7 +137,7 @@ class ActionModule(Action):
             self.document = result.get("verb_document")
         return result
 
-    def _write(self, files: Sequence[WantedFile], link: tuple[Path, str] | None) -> tuple[bool, list[dict[str, str]]]:
+    def _write(self, files: Sequence[WantedFile], link: Link | None) -> tuple[bool, list[dict[str, str]]]:
         """Write those that differ, and the link; return whether there is one, and how they change."""
         has_changed, diffs = False, []
         for file in files:
@@ -149,8 +156,16 @@ class ActionModule(Action):
             elif file.note is not None and not self._task.check_mode:
                 show([file.note])
         if link and has_changed and not self._task.check_mode:
-            make_link(*link)
+            make_link(link.path, link.target, link.is_newest)
         return has_changed, diffs
+
+
+def _checked(variables: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what the task of the request has registered."""
+    checked: Mapping[str, Any] = raw_values("localhost", variables).get("launch__request", {})
+    if not checked.get("request"):
+        raise UserError(NO_REQUEST)
+    return checked
 
 
 def _run_command(argv: Sequence[str], timeout_s: float) -> str | None:

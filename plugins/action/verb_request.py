@@ -115,6 +115,7 @@ class ActionModule(ControllerAction):
                 warnings.append(str(error))
         result: dict[str, Any] = {"request": request, **({"warnings": warnings} if warnings else {})}
         plan = parse_json(read_text(Path(request["experiment"], "plan.json"))) if request["experiment"] else None
+        result["request_token"] = secrets.token_hex(8)
         result["heads"] = possible_heads(plan, names, [host.name for host in inventory.spares])
         if args["verb"] in SAVING:
             result["defaults"] = plain(defaults or {})

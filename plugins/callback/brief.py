@@ -22,6 +22,7 @@ requirements:
   - C(stdout_callback) is V(muster.train.brief) in C(ansible.cfg), or E(ANSIBLE_STDOUT_CALLBACK) is.
 """
 
+import contextlib
 import functools
 import time
 from collections import Counter
@@ -274,7 +275,9 @@ class CallbackModule(Default):
 
 def module_of(task: Any) -> str:
     """Return the action of a task, or the module that its step of a verb runs."""
-    step = find_step(task.args["name"]) if task.action == "muster.train.step" else None
+    step = None
+    with contextlib.suppress(LookupError):  # the task says so
+        step = find_step(task.args["name"]) if task.action == "muster.train.step" else None
     return f"muster.train.{step.module}" if isinstance(step, Ask) else str(task.action)
 
 

@@ -28,21 +28,3 @@ options:
     elements: str
     default: [docker]
 """
-
-    # Actions that work on the registered results of all nodes.
-    RESULTS = r"""
-options:
-  request:
-    description: The verb's request, as M(muster.train.verb_request) returns it.
-    type: dict
-    default: {}
-  run_id: {description: 'The run. By default the one of O(request), or the one that the nodes return.', type: str}
-  nodes:
-    description: The nodes in node-rank order. By default those of the request or plan, or the group C(nodes).
-    type: list
-    elements: str
-  register:
-    description: Name of the variable in which the nodes' results of the C(run_*) module are registered.
-    type: str
-    default: launch__info
-"""

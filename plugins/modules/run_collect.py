@@ -22,12 +22,12 @@ options:
   node_rank: {description: "The node's rank, which is its position in the group.", type: int, required: true}
   part:
     description:
-      - The node's part of the run, as M(muster.train.run_ranks) returns it. Only files of these ranks are collected,
+      - The node's part of the run. Only files of these ranks are collected,
         whatever the node says; without a part, no files of ranks.
     type: dict
     default: {}
   by_plan:
-    description: Whether O(part) is by the plan, as M(muster.train.run_ranks) returns it; only words differ.
+    description: Whether O(part) is by the plan; only words differ.
     type: bool
     default: true
   experiment: {description: The experiment's directory on the controller., type: str, required: true}
@@ -60,7 +60,7 @@ extends_documentation_fragment:
   - muster.train.attributes.playbooks
 seealso:
   - module: muster.train.run_info
-  - module: muster.train.run_ranks
+  - module: muster.train.step
 """
 
 EXAMPLES = r"""

@@ -13,7 +13,7 @@ author: The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
   - M(muster.train.run_collect) reads a file with it where Ansible cannot copy the file, because only another user may
-    read it or because the login prints text into the copy. M(muster.train.run_ranks) reads the head's plan with it.
+    read it or because the login prints text into the copy. The head's plan is read with it, too.
   - Reads at most 8 MiB at a time, so that a large file never fills the controller's memory.
 options:
   workdir: {description: The node's work directory., type: path, required: true}
@@ -31,7 +31,7 @@ extends_documentation_fragment:
   - muster.train.attributes.playbooks
 seealso:
   - module: muster.train.run_collect
-  - module: muster.train.run_ranks
+  - module: muster.train.step
 """
 
 EXAMPLES = r"""

@@ -42,7 +42,7 @@ extends_documentation_fragment:
   - muster.train.attributes.playbooks
 seealso:
   - module: muster.train.run_follow
-  - module: muster.train.run_report
+  - module: muster.train.step
 """
 
 EXAMPLES = r"""

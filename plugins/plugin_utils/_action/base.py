@@ -56,7 +56,7 @@ class Action(ModuleRunner):
 
     def _document_of(self, error: UserError) -> dict[str, Any]:
         """Return the result of a task that failed: one that speaks for all nodes has the error as data."""
-        if not (self.is_for_all and self.is_document_requested):
+        if not ((self.BYPASS_HOST_LOOP or self.is_for_all) and self.is_document_requested):
             return {}
         document = self.document or {}
         return {"verb_document": {**document, "errors": [*document.get("errors", []), *error.records()]}}
@@ -105,7 +105,7 @@ def raw_values(host: str, variables: Mapping[str, Any]) -> Mapping[str, Any]:
 class ControllerAction(Action):
     """An action plugin that runs once for all hosts and contacts none. Strings from hosts are never templated."""
 
-    BYPASS_HOST_LOOP = is_for_all = True
+    BYPASS_HOST_LOOP = True
     _requires_connection = False
 
     def write_page(self, path: Path, text: str) -> bool:

@@ -52,8 +52,10 @@ def diff(path: Path, before: str | None, after: str) -> dict[str, str]:
     return {"before": before or "", "after": after, "before_header": str(path), "after_header": str(path)}
 
 
-def make_link(link: Path, target: str) -> None:
-    """Make a symbolic link at once, in the place of an earlier one."""
+def make_link(link: Path, target: str, is_newest: bool) -> None:
+    """Make a symbolic link at once, in the place of an earlier one if that leads nowhere, or if this is the newest."""
+    if (link.exists() and not is_newest) or (os.path.lexists(link) and not link.is_symlink()):
+        return
     new = link.with_name(f".{link.name}.new")
     new.unlink(missing_ok=True)
     new.symlink_to(target)

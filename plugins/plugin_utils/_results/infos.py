@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-from ansible.utils.vars import transform_to_native_types
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._records.gang import NodeStatus, read_nodes
@@ -27,17 +25,6 @@ from .._findings.invocation import Invocation
 from .._text.table import one_line
 from .by_head import place, speak
 from .held import explain_refusal, read_holder
-
-# The options of every action that works on the nodes' answers.
-RESULT_OPTIONS: dict[str, dict[str, Any]] = {
-    "request": {"type": "dict", "default": {}},
-    "run_id": {"type": "str"},
-    "nodes": {"type": "list", "elements": "str"},
-    "register": {"type": "str", "default": "launch__info"},
-}
-# The verbs that ask the head, then only the nodes that it cannot describe; and the variable with what was chosen so.
-BY_HEAD = ("status", "stop", "shell")
-CHOICE = "launch__by_head"
 
 
 @frozen
@@ -59,36 +46,6 @@ class Info:
     stacks: list[RankStacks] = field(default_factory=list)
     finding: Finding | None = None
     waiting: list[LaunchHolder] = field(default_factory=list)  # launches that wait for a slot
-
-
-def answers(variables: Mapping[str, Any], args: Mapping[str, Any]) -> list[Info]:
-    """Return the answers of the task's nodes: those of its options, else of its plan or request, else the group's."""
-    known = args.get("plan") or args["request"]
-    nodes = args["nodes"] or [*(known.get("nodes") or variables["groups"].get("nodes", [])), *known.get("spares", [])]
-    asked = None if args["nodes"] else _asked(variables, nodes, args["request"])
-    return read_infos(_results(variables, nodes, args["register"], asked))
-
-
-def gather(variables: Mapping[str, Any], nodes: Iterable[str], register: str) -> list[Info]:
-    """Return each node's answer from a task's variables: the result registered under this name."""
-    return read_infos(_results(variables, nodes, register, None))
-
-
-def _results(
-    variables: Mapping[str, Any], nodes: Iterable[str], register: str, asked: Container[str] | None
-) -> Iterator[tuple[str, Any]]:
-    hostvars = variables["hostvars"]
-    for node in nodes:
-        is_asked = node in hostvars and (asked is None or node in asked)
-        yield node, transform_to_native_types(hostvars[node].get(register), redact=False) if is_asked else None
-
-
-def _asked(variables: Mapping[str, Any], nodes: Iterable[str], request: Mapping[str, Any]) -> Container[str] | None:
-    """Return the nodes that a verb has asked, None: all. What another has registered answered an earlier verb."""
-    hostvars = variables["hostvars"]
-    choices = (hostvars[node].get(CHOICE) for node in nodes if node in hostvars)
-    choice = next(filter(None, choices), None) if request.get("verb") in BY_HEAD else None
-    return None if choice is None else {*choice["heads"], *choice["ask"]}
 
 
 def read_infos(results: Iterable[tuple[str, object]]) -> list[Info]:
@@ -174,11 +131,6 @@ def _without_answer(node: str, phase: str, why: str, likeness: Likeness, tail: S
 def runs_of(infos: Iterable[Info]) -> list[RunRecord]:
     """Return the `run` records."""
     return [info.run for info in infos]
-
-
-def run_id_of(infos: Iterable[Info], *requested: str | None) -> str | None:
-    """Return the run ID: the first that was requested, else the first in the answers."""
-    return next((run_id for run_id in (*requested, *(info.run.run_id for info in infos)) if run_id), None)
 
 
 def with_call(infos: Iterable[Info], invocation: Invocation) -> list[Info]:

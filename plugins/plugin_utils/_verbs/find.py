@@ -18,6 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict, parse_json
 
 from .._action.files import read_text
+from .._findings.errors import UserError
 from .._findings.invocation import Invocation
 from .._results import unanswered
 from .._results.by_head import unknown_nodes
@@ -30,9 +31,8 @@ from .step import Conclude, Conclusion, Play, ask
 # What the steps register, the latest first.
 BY_HEAD, CHOSEN = "launch__by_head", "launch__run"
 READ = ("launch__chosen_info", "launch__other_info", "launch__info")
-BY_HEAD_FIRST = ("status", "stop", "shell", "follow")
-# The verbs that ask a node once more; of another verb these answers may be an earlier one's.
-ASKING_AGAIN = (*BY_HEAD_FIRST, "logs")
+# Of these verbs the head says all that they need, if it knows the run.
+OF_HEAD_ALONE = ("shell", "follow")
 # Among so many lines a pattern is looked for; what is followed is read by another task.
 GREP_LINES = 5000
 
@@ -41,22 +41,22 @@ GREP_LINES = 5000
 class ChosenRun:
     """Which run a verb works on, and its head; run_id is None where no head knows it.
 
-    heads are the nodes of which one is the head, and ask those that have to be asked besides them.
+    heads are the nodes of which one is the head, and others those that have to be asked besides them.
     """
 
     run_id: str | None
     head: str | None
     heads: Sequence[str]
-    ask: Sequence[str]
+    others: Sequence[str]
 
     def to_dict(self) -> dict[str, Any]:
-        return {**vars(self), "hosts": [*self.heads, *self.ask]}
+        return {**vars(self), "hosts": [*self.heads, *self.others]}
 
     @classmethod
-    def read(cls, play: Play, name: str = BY_HEAD) -> ChosenRun | None:
-        """Return what a step has chosen for all nodes; None where it was not a part of this verb."""
-        known = play.read_answer(play.heads[0], name) if play.request["verb"] in BY_HEAD_FIRST else None
-        return cls(known["run_id"], known["head"], known["heads"], known["ask"]) if known else None
+    def read(cls, play: Play) -> ChosenRun | None:
+        """Return what `choose_by_head` has chosen; None where it was not a part of this verb."""
+        known = play.read_answer(play.heads[0], BY_HEAD) if play.heads else None
+        return cls(known["run_id"], known["head"], known["heads"], known["others"]) if known else None
 
 
 def patience_s(play: Play) -> int:
@@ -93,9 +93,11 @@ def choose_by_head(play: Play) -> Conclusion:
     except NoRun:
         return Conclusion(result=ChosenRun(None, None, play.heads, others).to_dict(), document=_document(infos))
     head = next((info for info in infos if info.run.run_id == choice.run_id and info.nodes), None)
-    if head is not None:
+    if play.request["verb"] in OF_HEAD_ALONE:
+        choice = dataclasses.replace(choice, others=[])
+    elif head is not None:
         unknown = unknown_nodes(head.run, head.nodes)
-        choice = dataclasses.replace(choice, ask=[node for node in others if node in unknown])
+        choice = dataclasses.replace(choice, others=[node for node in others if node in unknown])
     return Conclusion(result=choice.to_dict(), document=_document(infos, choice.run_id))
 
 
@@ -103,7 +105,7 @@ def choose_by_head(play: Play) -> Conclusion:
 def read_others(play: Play, node: str) -> dict[str, Any] | None:
     """Read the run where the head cannot describe it."""
     choice = ChosenRun.read(play)
-    if choice is None or node not in choice.ask:
+    if choice is None or node not in choice.others:
         return None
     return read_options(play, node, choice.run_id or play.request.get("run_id"))
 
@@ -116,7 +118,7 @@ def choose(play: Play) -> Conclusion:
         return Conclusion(result=by_head.to_dict())
     infos = infos_of(play)
     try:
-        choice = _choose(play, infos, *((by_head.heads, by_head.ask) if by_head else ((), nodes_of(play))))
+        choice = _choose(play, infos, *((by_head.heads, by_head.others) if by_head else ((), nodes_of(play))))
     except NoRun as error:
         return Conclusion(document=_document(infos), failure=error)
     return Conclusion(result=choice.to_dict(), document=_document(infos, choice.run_id))
@@ -126,7 +128,7 @@ def choose(play: Play) -> Conclusion:
 def read_chosen(play: Play, node: str) -> dict[str, Any] | None:
     """Read the run where it is not the newest, which has been read; a node that did not answer is not asked again."""
     by_head, run_id = ChosenRun.read(play), chosen(play)["run_id"]
-    if by_head is not None and (by_head.run_id is not None or node not in by_head.ask):
+    if by_head is not None and (by_head.run_id is not None or node not in by_head.others):
         return None
     run = as_dict(as_dict(latest(play, node)).get("run"))
     return read_options(play, node, run_id) if run.get("run_id", run_id) != run_id else None
@@ -149,6 +151,8 @@ def subject(play: Play) -> tuple[str, str]:
         plan = shared_answer(play, "launch__plan")["plan"]
         return str(plan["run_id"]), str(plan["head"]["node"])
     choice = chosen(play)
+    if choice["run_id"] is None:
+        raise UserError("no step has chosen a run before: import the playbook of the verb")
     return str(choice["run_id"]), str(choice["head"])
 
 
@@ -168,19 +172,18 @@ def others_of(play: Play) -> list[str]:
     return [node for node in nodes_of(play) if node not in spares]
 
 
-def latest(play: Play, node: str, names: Sequence[str] | None = None) -> Any:
+def latest(play: Play, node: str, names: Sequence[str] = READ) -> Any:
     """Return what a node answered to the last step that asked it; names are those that the steps register."""
-    names = names or (READ if play.request["verb"] in ASKING_AGAIN else READ[-1:])
     answers = [answer for name in names if (answer := play.read_answer(node, name)) is not None]
     answer = next((answer for answer in answers if not answer.get("skipped")), answers[-1] if answers else None)
     return plain(answer)
 
 
-def infos_of(play: Play, names: Sequence[str] | None = None, nodes: Sequence[str] | None = None) -> list[Info]:
+def infos_of(play: Play, names: Sequence[str] = READ, nodes: Sequence[str] | None = None) -> list[Info]:
     """Return the answers of the nodes; those that a verb did not ask may have answered an earlier one."""
     # In the end a follow asks all.
     by_head = None if play.request["verb"] == "follow" else ChosenRun.read(play)
-    asked = None if by_head is None else {*by_head.heads, *by_head.ask}
+    asked = None if by_head is None else {*by_head.heads, *by_head.others}
     infos = read_infos(
         (node, latest(play, node, names) if asked is None or node in asked else None)
         for node in (nodes_of(play) if nodes is None else nodes)
@@ -188,11 +191,11 @@ def infos_of(play: Play, names: Sequence[str] | None = None, nodes: Sequence[str
     return with_call(infos, Invocation.of(play.request))
 
 
-def _choose(play: Play, infos: Sequence[Info], heads: Sequence[str], ask: Sequence[str]) -> ChosenRun:
+def _choose(play: Play, infos: Sequence[Info], heads: Sequence[str], others: Sequence[str]) -> ChosenRun:
     workdirs = {info.node: play.read_values(info.node, ["launch_workdir"]) for info in infos}
     known = {node: str(values["launch_workdir"]) for node, values in workdirs.items() if values}
     run_id = pick(infos, play.request.get("run_id"), play.request.get("call"), known, play.request["verb"])
-    return ChosenRun(run_id, _head(play, infos, run_id), heads, ask)
+    return ChosenRun(run_id, _head(play, infos, run_id), heads, others)
 
 
 def _head(play: Play, infos: Sequence[Info], run_id: str) -> str | None:

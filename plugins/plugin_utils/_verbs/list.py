@@ -46,6 +46,7 @@ def report(play: Play) -> Conclusion:
     return Conclusion(
         lines=[*runs, *_sweep_lines([folder / name for name in sweeps], play)],
         document={"folder": str(folder), "experiments": rows, "sweeps": sweeps},
+        result={"experiments": rows, "sweeps": sweeps},
         output=to_csv(chosen).rstrip("\n") if settings.get("output") == "csv" else None,
     )
 

@@ -31,14 +31,14 @@ def read(play: Play) -> Conclusion:
     run_id, head = subject(play)
     experiment = experiment_of(play, run_id)
     path, spares = Path(str(experiment), "plan.json"), play.groups.get("spares", [])
-    files, warnings, infos = [], [], infos_of(play)
+    files, warnings = [], []
     text, is_here = read_text(path), True
     if text is None:
         text, why = _read_plan_of_head(play, run_id, head)
         if text is None:
             warnings.append(_no_plan(run_id, experiment, why))
         else:
-            files, is_here = [WantedFile(path, text, OPTION, is_private=True)], False
+            files, is_here = [WantedFile(path, text, OPTION, is_private=True, has_diff=False)], False
     plan = parse_json(text)
     parts = ranks.planned(plan)
     by_plan = parts is not None
@@ -47,10 +47,10 @@ def read(play: Play) -> Conclusion:
         answer = play.run_module("run_info", _place(play, run_id, head))
         parts = ranks.confirm_spares(parts, RunRecord.from_dict(answer.get("run")))
     if parts is None:
-        parts, refused = ranks.claimed(infos, run_id, spares)
+        parts, refused = ranks.claimed(infos_of(play), run_id, spares)
         warnings += refused
     elif is_here:
-        nonce = next((info.run.nonce for info in infos if info.node == head), None)
+        nonce = infos_of(play, nodes=[head])[0].run.nonce
         if nonce is not None and nonce != as_dict(plan).get("nonce"):
             warnings.append(
                 f"{path} is of another launch of {run_id} than the run on {head}, and ranks are taken from it; "

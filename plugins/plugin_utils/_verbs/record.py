@@ -19,22 +19,19 @@ from .._request.run_id import check
 from .._results import experiment
 from .._results.infos import Info, runs_of
 from .._results.verdict import Verdict, judge
-from .step import Play, WantedFile
+from .step import Link, Play, WantedFile
 
 OPTION = "launch_experiments_dir"
 
 
 @frozen
 class Experiment:
-    """The files of an experiment as they should be; home is None where there is nothing to write.
-
-    link is that to the experiment of the last launch, with its target; None where it stays as it is.
-    """
+    """The files of an experiment as they should be; home is None where there is nothing to write."""
 
     files: Sequence[WantedFile]
     verdict: Verdict | None
     home: Path | None = None
-    link: tuple[Path, str] | None = None
+    link: Link | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return what playbooks read."""
@@ -76,7 +73,7 @@ def record_run(
     known, record = _known(before), experiment.record(run_id, plan, play.request, runs, verdict)
     if not (only_known and experiment.is_over(known, record)):
         files.append(_file(home / "run.yml", experiment.dump(experiment.merge(known, record))))
-    return Experiment(files, verdict, home, _link(experiments / "latest", home, is_launched))
+    return Experiment(files, verdict, home, Link(experiments / "latest", home.name, is_launched))
 
 
 def experiment_of(play: Play, run_id: str | None) -> str | None:
@@ -94,10 +91,3 @@ def _known(text: str | None) -> Mapping[str, Any]:
         return experiment.load(text) if text else {}
     except ValueError:
         return {}  # unreadable: it is written anew
-
-
-def _link(link: Path, home: Path, is_launched: bool) -> tuple[Path, str] | None:
-    """Return the link to a launch; to a collected run only if it leads nowhere. A file of that name is left alone."""
-    if (link.exists() and not is_launched) or (os.path.lexists(link) and not link.is_symlink()):
-        return None
-    return link, home.name

@@ -58,7 +58,7 @@ def report(play: Play) -> Conclusion:
     who = f"{run_id} ({place.phase})" if place.phase else run_id
     text = f"{who} {where}" if rank is None else f"rank {rank} of {who} is {where}"
     text += f", in {place.directory}" if place.directory else ""
-    return Conclusion(lines=["", clean(text), "", f"  {clean(line)}", ""], document=document)
+    return Conclusion(lines=["", clean(text), "", f"  {clean(line)}", ""], document=document, result={"argv": words})
 
 
 def _command(play: Play, place: RankPlace) -> list[str]:

@@ -55,13 +55,10 @@ def report(play: Play) -> Conclusion:
         raise UserError(clean(wrong))
     items = stacks.stacks_of(infos)
     folder = _folder(play, run_id)
-    files = [
-        WantedFile(
-            folder / item.file_name, stacks.text_of(item, run_id, play.request["created"]), OPTION, is_private=True
-        )
-        for item in items
-        if item.stacks.threads
-    ]
+    texts = {
+        item.file_name: stacks.text_of(item, run_id, play.request["created"]) for item in items if item.stacks.threads
+    }
+    files = [WantedFile(folder / name, text, OPTION, is_private=True, has_diff=False) for name, text in texts.items()]
     directory = os.path.abspath(folder) if files and not play.is_checked else None
     where = [("stacks", relative(directory))] if directory else []
     missing = unanswered.lines(infos)

@@ -6,13 +6,16 @@ After the steps of `find`, what was seen is shown, and kept where this controlle
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Sequence
 
+from .._findings.errors import UserError
 from .._results import waiting
 from .find import chosen, infos_of
 from .overview import Overview
 from .record import record_run
-from .step import Conclude, Conclusion, Play
+from .step import Conclude, Conclusion, Play, WantedFile
 
 
 @Conclude
@@ -20,10 +23,13 @@ def report(play: Play) -> Conclusion:
     """Show the run, and record what was seen of it: `list` shows that."""
     run_id, infos = chosen(play)["run_id"], infos_of(play)
     overview = Overview.of(play, run_id, infos)
-    record = record_run(play, infos, run_id, only_known=True)
+    files: Sequence[WantedFile] = ()
+    # A status is of use where nothing can be recorded.
+    with contextlib.suppress(UserError):
+        files = record_run(play, infos, run_id, only_known=True).files
     return Conclusion(
         lines=overview.lines(waiting=waiting.lines(overview.infos)),
         document={**overview.document(), "waiting": waiting.data(overview.infos)},
-        # A status is of use where nothing can be written.
-        files=[dataclasses.replace(file, is_needed=False) for file in record.files],
+        files=[dataclasses.replace(file, is_needed=False) for file in files],
+        result={"run_id": run_id, "verdict": overview.verdict.to_dict()},
     )

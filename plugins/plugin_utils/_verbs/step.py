@@ -6,6 +6,7 @@ A step knows a `Play` and nothing of what carries it: the action `step` executes
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
@@ -25,10 +26,11 @@ class Play:
 
     read_values(host, names) returns those of the variables that are set for a host, and read_policy(names) those of
     the task's host, with its role's defaults. read_answer(host, name) returns what a task has registered for a host,
-    None if there is nothing; copy what you need of it with `plain`. run_module(module, options) runs one on the host
-    that the task is delegated to; its result is unreachable where the host does not answer. run_command(argv, seconds)
-    runs a command on the controller, in the C locale and without input; it returns the standard output, None if the
-    command is not installed. cli_options are Ansible's, by its names for them.
+    None if there is nothing, or only of an earlier verb of this command; copy what you need of it with `plain`.
+    run_module(module, options) runs one on the host that the task is delegated to; its result is unreachable where the
+    host does not answer. run_command(argv, seconds) runs a command on the controller, in the C locale and without
+    input; it returns the standard output, None if the command is not installed. cli_options are Ansible's, by its names
+    for them.
     """
 
     request: Mapping[str, Any]
@@ -39,7 +41,7 @@ class Play:
     run_module: Callable[[str, Mapping[str, Any]], dict[str, Any]] = lambda _module, _options: {"unreachable": True}
     heads: Sequence[str] = ()  # of which one is the head of the run
     hosts: Sequence[str] = ()  # of this play
-    interrupt: Interrupt = field(default_factory=Interrupt)
+    interrupt: Interrupt | None = None
     is_checked: bool = False  # check mode: nothing is changed
     forks: int = 5  # how many hosts Ansible works on at a time
     width: int = 100  # columns of a table
@@ -85,12 +87,21 @@ class WantedFile:
 
 
 @frozen
+class Link:
+    """A symbolic link; one that is not the newest is only made where none leads anywhere. Another file stays."""
+
+    path: Path
+    target: str
+    is_newest: bool
+
+
+@frozen
 class Conclusion:
     """What a step concludes.
 
     lines are for people, each plain or with its tone, and closing_lines follow when the files are written. document is
-    for a program that asks for one; output, another form of it, replaces the lines. link, a symbolic link and its
-    target, is made if one of the files was written. warnings are Ansible's. result is what later steps read: plain
+    for a program that asks for one; output, another form of it, replaces the lines. link is made if one of the
+    files was written. warnings are Ansible's. result is what later steps read: plain
     data. The step fails with failure, which is_shown if the lines have it already.
     """
 
@@ -98,7 +109,7 @@ class Conclusion:
     document: Mapping[str, Any] | None = None
     output: str | None = None
     files: Sequence[WantedFile] = ()
-    link: tuple[Path, str] | None = None
+    link: Link | None = None
     closing_lines: Sequence[str] = ()
     warnings: Sequence[str] = ()
     result: Mapping[str, Any] = field(default_factory=dict)
@@ -139,7 +150,9 @@ def ask(
 def find_step(name: str) -> Step:
     """Return a step by its name, such as `list.report`; raise LookupError if there is none."""
     verb, _dot, function = name.partition(".")
-    step = getattr(importlib.import_module(f"{__package__}.{verb}"), function, None)
+    step = None
+    with contextlib.suppress(ModuleNotFoundError):
+        step = getattr(importlib.import_module(f"{__package__}.{verb}"), function, None)
     if not isinstance(step, Step):
         raise LookupError(f"there is no step {name}")
     return step

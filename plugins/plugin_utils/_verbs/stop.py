@@ -47,7 +47,7 @@ def choose_rest(play: Play) -> Conclusion:
     infos, others = infos_of(play, ANSWERS, choice.heads), others_of(play)
     head = next((info for info in infos if info.run.run_id == choice.run_id and info.nodes), None)
     unfinished = others if head is None else unfinished_nodes(head.run, head.nodes, others)
-    return Conclusion(result=dataclasses.replace(choice, ask=unfinished).to_dict())
+    return Conclusion(result=dataclasses.replace(choice, others=unfinished).to_dict())
 
 
 @Conclude
@@ -61,7 +61,7 @@ def announce(play: Play) -> Conclusion:
 def stop_rest(play: Play, node: str) -> dict[str, Any] | None:
     """Stop the run on a node that is left, and has answered: one that did not is not waited for again."""
     choice = ChosenRun.read(play)
-    is_left = choice is not None and node in choice.ask and "run" in as_dict(latest(play, node))
+    is_left = choice is not None and node in choice.others and "run" in as_dict(latest(play, node))
     return _options(play, node, chosen(play)["run_id"]) if is_left else None
 
 
@@ -76,6 +76,7 @@ def report(play: Play) -> Conclusion:
         document=overview.document(),
         files=record.files,
         link=record.link,
+        result={"run_id": run_id, "verdict": overview.verdict.to_dict()},
         failure=overview.missing("the run was not reached"),
     )
 

@@ -22,6 +22,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.known import
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._action.files import relative
+from .._action.interrupt import Interrupt
 from .._action.screen import show
 from .._findings.errors import UserError
 from .._findings.invocation import Invocation
@@ -45,16 +46,17 @@ def run(play: Play) -> Conclusion:
     """Run what has not succeeded of a sweep: a new one, or one that the same command has begun."""
     _refuse_questions(play.cli_options)
     planned, experiments = record.plan_sweep(play.request), Path(play.request["experiments"])
+    interrupt = play.interrupt or Interrupt()
     if play.is_checked:
-        command = SweepCommand(play.request, play.interrupt, *folder.find(experiments, planned))
+        command = SweepCommand(play.request, interrupt, *folder.find(experiments, planned))
         lines = [_beginning(command), "", *map(clean, text.table_lines(command.sweep, play.width))]
         return Conclusion(lines=lines, document=_document(command))
-    with folder.open_folder(experiments, planned) as (home, before), play.interrupt.awaited():
-        command = SweepCommand(play.request, play.interrupt, home, before)
+    with folder.open_folder(experiments, planned) as (home, before), interrupt.awaited():
+        command = SweepCommand(play.request, interrupt, home, before)
         folder.write(home, command.sweep)
         show([_beginning(command)])
         failure = _run_points(command, play.parameters)
-    conclusion = _report(command, play.width) if failure is None else Conclusion(failure=failure)
+        conclusion = _report(command, play.width) if failure is None else Conclusion(failure=failure)
     return dataclasses.replace(conclusion, document=_document(command), is_changed=command.sweep != before)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -55,3 +56,17 @@ def test_a_path_is_shown_as_it_is_shortest(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     assert files.relative(tmp_path / "a") == "a"
     assert files.relative("/etc") == "/etc"
+
+
+def test_a_link_leads_to_the_newest_and_takes_the_place_of_one_that_leads_nowhere(tmp_path: Path) -> None:
+    link = tmp_path / "latest"
+    for target, is_newest, expected in (("a", False, "a"), ("b", False, "b"), ("c", True, "c"), ("d", False, "c")):
+        (tmp_path / "c").mkdir(exist_ok=True)
+        files.make_link(link, target, is_newest)
+        assert os.readlink(link) == expected
+
+
+def test_what_is_not_a_link_stays(tmp_path: Path) -> None:
+    (tmp_path / "latest").mkdir()
+    files.make_link(tmp_path / "latest", "a", is_newest=True)
+    assert not (tmp_path / "latest").is_symlink()

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.template import trust_as_template
-
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness
 from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun, RunRecord
-from ansible_collections.muster.train.plugins.plugin_utils._results.infos import gather, read_infos, run_id_of, runs_of
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos
 
 RUN = {"node": "node0", "phase": "running", "run_id": "a", "why": None}
 
@@ -65,23 +63,3 @@ def test_no_answer_at_all() -> None:
     for nothing in answers:
         assert only(nothing).run.phase == "unknown"
         assert not only(nothing).answered
-
-
-def test_gather_reads_what_was_registered_on_each_node() -> None:
-    variables = {"hostvars": {"node0": {"launch__info": {"run": RUN}, "other": 1}, "node1": {}}}
-    infos = gather(variables, ["node0", "node1", "node2"], "launch__info")
-    assert [run.phase for run in runs_of(infos)] == ["running", "unknown", "unknown"]
-
-
-def test_gather_makes_plain_data_and_renders_nothing() -> None:
-    why = trust_as_template("{{ lookup('pipe', 'id') }}")
-    (info,) = gather({"hostvars": {"node0": {"x": {"run": {**RUN, "why": why}}}}}, ["node0"], "x")
-    assert info.run.why == "{{ lookup('pipe', 'id') }}"
-    assert {type(info.run.why), type(info.run)} == {str, RunRecord}
-
-
-def test_run_id_of() -> None:
-    infos = read_infos([("node0", None), ("node1", {"run": RUN})])
-    assert run_id_of(infos, None, None) == "a"
-    assert run_id_of(infos, None, "b") == "b"
-    assert run_id_of([], None) is None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible.template import trust_as_template
 
 from ansible_collections.muster.train.plugins.plugin_utils._results.pick import NoRun
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import find
@@ -46,7 +47,7 @@ def test_the_run_that_the_request_names() -> None:
 def test_a_stop_prefers_an_active_run() -> None:
     hosts = {"node0": host("run1", "run2")}
     hosts["node0"]["launch__info"]["runs"][0]["alive"] = True
-    by_head = {"run_id": None, "head": None, "heads": [], "ask": ["node0"]}
+    by_head = {"run_id": None, "head": None, "heads": [], "others": ["node0"]}
     assert run_id_of(chosen({"node0": {**hosts["node0"], "launch__by_head": by_head}}, verb="stop")) == "run1"
 
 
@@ -118,7 +119,7 @@ def test_nodes_are_asked_that_the_head_cannot_describe(state: str, asked: list[s
     play = with_choice(headed(knowing(node0="running", node1="running", node2=state)))
     choice = find.ChosenRun.read(play)
     assert choice is not None
-    assert (choice.run_id, choice.head, choice.heads, choice.ask) == ("run1", "node0", ["node0"], asked)
+    assert (choice.run_id, choice.head, choice.heads, choice.others) == ("run1", "node0", ["node0"], asked)
     options = find.read_others.options(play, "node2")
     assert (options and options["run_id"]) == ("run1" if asked else None)
     assert find.read_others.options(play, "node1") is None
@@ -130,7 +131,7 @@ def test_all_are_asked_where_no_head_knows_the_run() -> None:
     play = with_choice(headed(host()))
     choice = find.ChosenRun.read(play)
     assert choice is not None
-    assert (choice.run_id, choice.ask) == (None, ["node1", "node2"])
+    assert (choice.run_id, choice.others) == (None, ["node1", "node2"])
     options = find.read_others.options(play, "node1")
     assert options == {"workdir": "~/muster", "docker": ["docker"], "node": "node1"}
 
@@ -153,5 +154,15 @@ def test_the_last_answer_counts_and_a_step_that_did_not_ask_has_none() -> None:
     answers = {"launch__chosen_info": {"skipped": True}, "launch__other_info": {"run": {"run_id": "run1"}}}
     play = play_of("status", {"node0": {**answers, "launch__info": {"run": {"run_id": "run2"}}}})
     assert find.latest(play, "node0") == answers["launch__other_info"]
-    # Of a verb that asks once, the others are an earlier verb's.
-    assert find.latest(play_of("collect", {"node0": {**answers, "launch__info": {"run": {}}}}), "node0") == {"run": {}}
+
+
+def test_an_answer_is_plain_data_and_never_a_template() -> None:
+    why = trust_as_template("{{ lookup('pipe', 'touch evaluated') }}")
+    play = play_of("status", {"node0": {"launch__info": {"run": {"why": why}}}})
+    assert type(find.latest(play, "node0")["run"]["why"]) is str
+
+
+def test_the_head_says_enough_for_a_shell_and_to_follow() -> None:
+    for verb in ("shell", "follow"):
+        play = play_of(verb, {"node0": knowing(node0="running", node1="lost"), "node1": {}}, run_id=None)
+        assert find.choose_by_head.conclusion(play).result["hosts"] == ["node0"]

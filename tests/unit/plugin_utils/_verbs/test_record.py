@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import yaml
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.record import Experiment, record_run
+from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Link
 from ansible_collections.muster.train.tests.support.verbs import play_of
 
 RUN_ID = "multinode_42ch_autoth_20261120_143052"
@@ -140,19 +140,7 @@ def test_strings_from_hosts_are_written_as_they_are(tmp_path: Path) -> None:
     assert document(tmp_path)["why"] == f"node0: {why}"
 
 
-def test_latest_is_the_run_that_was_launched_last(tmp_path: Path) -> None:
-    latest = tmp_path / "latest"
-    assert recorded(tmp_path, answer("succeeded")).link == (latest, RUN_ID)
-    os.symlink(RUN_ID, latest)
-    assert recorded(tmp_path, None, NEXT_ID, plan={**PLAN, "run_id": NEXT_ID}).link == (latest, NEXT_ID)
-    assert recorded(tmp_path, answer("succeeded", exit_code=0)).link is None
-
-
-def test_latest_that_is_not_a_link_stays(tmp_path: Path) -> None:
-    (tmp_path / "latest").mkdir()
-    assert recorded(tmp_path, answer("running"), plan=PLAN).link is None
-
-
-def test_latest_that_leads_nowhere_is_replaced(tmp_path: Path) -> None:
-    (tmp_path / "latest").symlink_to("gone")
-    assert recorded(tmp_path, answer("succeeded")).link == (tmp_path / "latest", RUN_ID)
+def test_only_a_launch_is_the_newest(tmp_path: Path) -> None:
+    assert recorded(tmp_path, answer("succeeded")).link == Link(tmp_path / "latest", RUN_ID, is_newest=False)
+    launched = recorded(tmp_path, None, NEXT_ID, plan={**PLAN, "run_id": NEXT_ID})
+    assert launched.link == Link(tmp_path / "latest", NEXT_ID, is_newest=True)

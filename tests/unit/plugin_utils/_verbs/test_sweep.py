@@ -7,12 +7,14 @@ import dataclasses
 import json
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from ansible_collections.muster.train.plugins.plugin_utils._action.interrupt import Interrupt
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._sweep import command, folder, record
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import sweep as verb
@@ -85,7 +87,7 @@ def play_of(home: Path, *, is_checked: bool = False, options: Mapping[str, Any] 
     situation = dataclasses.replace(SITUATION, experiments=str(home / "experiments"))
     extra_vars = {"sweep": {"channels": [28, 42]}, "preflight": False, **given}
     request = make(extra_vars, verb="sweep", defaults={"script": "train.py"}, situation=situation)
-    return Play(request, is_checked=is_checked, cli_options=options or {})
+    return Play(request, interrupt=Interrupt(), is_checked=is_checked, cli_options=options or {})
 
 
 def swept(home: Path, **given: Any) -> Conclusion:
@@ -158,7 +160,8 @@ def test_a_check_starts_and_writes_nothing(tmp_path: Path, commands: Commands) -
 
 def test_ctrl_c_stops_the_run_and_the_sweep(tmp_path: Path, commands: Commands) -> None:
     play = play_of(tmp_path)
-    commands.press = lambda: play.interrupt._on_interrupt(signal.SIGINT, None)
+    assert play.interrupt is not None
+    commands.press = partial(play.interrupt._on_interrupt, signal.SIGINT, None)
     conclusion = verb.run.conclusion(play)
     assert commands.started == [("launch", "point1.1"), ("stop", "point1.1")]
     assert outcomes(conclusion) == ["stopped", "pending"]
