@@ -16,9 +16,9 @@ from ansible_collections.muster.train.tests.support.verbs import play_of, texts
 
 POLICY = {"launch_workdir": "/data", "launch_stop_grace": 5}
 OPTIONS = {"workdir": "/data", "run_id": RUN_ID, "grace": 5, "docker": ["docker"]}
-BY_HEAD: dict[str, Any] = {"run_id": RUN_ID, "head": "node0", "heads": ["node0"], "ask": ["node2"]}
+BY_HEAD: dict[str, Any] = {"run_id": RUN_ID, "head": "node0", "heads": ["node0"], "others": ["node2"]}
 # What is chosen where no head knows the run.
-BY_NODES: dict[str, Any] = {"run_id": None, "head": None, "heads": ["node0"], "ask": ["node1", "node2"]}
+BY_NODES: dict[str, Any] = {"run_id": None, "head": None, "heads": ["node0"], "others": ["node1", "node2"]}
 NODES = ("node0", "node1", "node2")
 SILENT = {"unreachable": True, "msg": "no route"}
 
@@ -78,8 +78,8 @@ def test_nothing_is_announced_where_no_runner_is_alive() -> None:
     ],
 )
 def test_the_rest_are_nodes_where_something_may_be_left(answer: dict[str, Any] | None, rest: list[str]) -> None:
-    chosen = stop.choose_rest.conclusion(play({**BY_HEAD, "ask": []}, node0={"launch__stopped": answer})).result
-    assert chosen == {**BY_HEAD, "ask": rest, "hosts": ["node0", *rest]}
+    chosen = stop.choose_rest.conclusion(play({**BY_HEAD, "others": []}, node0={"launch__stopped": answer})).result
+    assert chosen == {**BY_HEAD, "others": rest, "hosts": ["node0", *rest]}
 
 
 def test_the_rest_stay_as_chosen_where_no_head_knows_the_run() -> None:
