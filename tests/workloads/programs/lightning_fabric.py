@@ -28,3 +28,6 @@ for _step in range(STEPS):
 total = fabric.all_reduce(torch.ones(1), reduce_op="sum")
 fabric.save(f"{args.checkpoints}/last.ckpt", {"model": model})
 print(f"rank {fabric.global_rank} of {int(total)}, step {STEPS}", flush=True)
+# PyTorch aborts a rank now and then that exits with its process group.
+if torch.distributed.is_initialized():
+    torch.distributed.destroy_process_group()

@@ -24,3 +24,5 @@ trainer = SFTTrainer(
 trainer.train()
 steps = trainer.state.global_step
 print(f"rank {arguments.process_index} of {arguments.world_size}, step {steps}", flush=True)
+# PyTorch aborts a rank now and then that exits with its process group.
+trainer.accelerator.end_training()
