@@ -21,5 +21,5 @@ def result_of(action: ActionBase, variables: dict[str, Any]) -> dict[str, Any]:
     try:
         result: dict[str, Any] = action.run(task_vars=variables)
     except AnsibleActionFail as error:
-        return {"changed": False, "failed": True, "msg": str(error)}
+        return {"changed": False, **error.result}
     return result
