@@ -126,16 +126,17 @@ class ActionModule(Action):
             self.document = conclusion.document
         changed, diffs = self._write(conclusion.files, conclusion.link)
         show(conclusion.closing_lines)
-        result = {**conclusion.result, "changed": conclusion.is_changed or changed}
+        result: dict[str, Any] = {"changed": conclusion.is_changed or changed}
         if conclusion.warnings:
             result["warnings"] = list(conclusion.warnings)
         if diffs and self._task.diff:
             result["diff"] = diffs
-        if conclusion.failure is not None:
-            failure = {"failed": True, "msg": str(conclusion.failure), "reported": conclusion.is_shown}
-            result.update(failure, **self._document_of(conclusion.failure))
-            self.document = result.get("verb_document")
-        return result
+        if conclusion.failure is None:
+            return {**conclusion.result, **result}
+        # Without what later steps read: Ansible prints all of a failed result.
+        documented = self._document_of(conclusion.failure)
+        self.document = documented.get("verb_document")
+        return {**result, "failed": True, "msg": str(conclusion.failure), "reported": conclusion.is_shown}
 
     def _write(self, files: Sequence[WantedFile], link: Link | None) -> tuple[bool, list[dict[str, str]]]:
         """Write those that differ, and the link; return whether there is one, and how they change."""
@@ -151,6 +152,7 @@ class ActionModule(Action):
                     except UserError:
                         if file.is_needed:
                             raise
+                        continue
             if file.note is None and file.has_diff and differs:
                 diffs.append(diff(file.path, before, file.text))
             elif file.note is not None and not self._task.check_mode:

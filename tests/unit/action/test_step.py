@@ -34,7 +34,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import (
 from ansible_collections.muster.train.tests.support.actions import Hosts, result_of
 
 REQUEST = {"verb": "example", "nodes": ["node0", "node1"]}
-CHECKED = {"launch__request": {"request": REQUEST, "heads": ["node0"]}}
+CHECKED = {"launch__request": {"request": REQUEST, "heads": ["node0"], "request_token": "now"}}
 WORKDIR = ["launch_workdir"]
 SILENT = "ssh: connect to host node0 port 22: Connection refused"
 Module = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -93,6 +93,8 @@ class Stage:
         action = Fake(variables, module, is_checked)
         result = result_of(action, variables)
         self.calls += action.calls
+        # Of the request, which the first answer and each later one have.
+        result.pop("request_token", None)
         return result
 
     def conclude(self, **parts: Any) -> dict[str, Any]:
@@ -213,6 +215,19 @@ def test_what_later_steps_read_is_the_result(stage: Stage) -> None:
     assert stage.conclude(result={"run_id": "a"}, is_changed=True) == {"changed": True, "run_id": "a"}
 
 
+def test_an_answer_of_an_earlier_verb_is_none(stage: Stage) -> None:
+    answers = {"now": "now", "before": "before", "of another task": None}
+    hosts = {name: {"launch__info": {"request_token": token} if token else {}} for name, token in answers.items()}
+    known: list[str] = []
+
+    def look(play: Play) -> Conclusion:
+        known.extend(host for host in hosts if play.read_answer(host, "launch__info") is not None)
+        return Conclusion()
+
+    stage.run(Conclude(look), hosts=hosts)
+    assert known == ["now", "of another task"]
+
+
 @pytest.mark.parametrize("output", ["json", "jsonl", "csv"])
 def test_a_document_is_returned_where_it_is_requested(stage: Stage, output: str) -> None:
     assert stage.conclude(document={"runs": []}) == {"changed": False}
@@ -224,7 +239,7 @@ def test_a_document_is_returned_where_it_is_requested(stage: Stage, output: str)
 def test_a_failure_follows_the_errors_of_the_document(stage: Stage, is_shown: bool) -> None:
     first = error_record("node1: no answer", "node1")
     parts = {"document": {"runs": [], "errors": [first]}, "failure": UserError("failed"), "result": {"run_id": "a"}}
-    failed = {"changed": False, "failed": True, "msg": "failed", "reported": is_shown, "run_id": "a"}
+    failed = {"changed": False, "failed": True, "msg": "failed", "reported": is_shown}
     assert stage.conclude(**parts, is_shown=is_shown) == failed
     stage.request("json")
     document = {"runs": [], "errors": [first, error_record("failed")]}

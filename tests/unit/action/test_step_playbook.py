@@ -46,6 +46,7 @@ def test_collect_through_ansible_playbook(tmp_path: Path) -> None:
     assert [line for line in lines if line in expected] == expected, played.out
     assert "node2: no files of the run were collected; fix that and repeat the command" in played.words
     assert "Traceback" not in played.out
+    assert '"cause"' not in played.out
     assert list(tmp_path.rglob("evaluated")) == []
     assert (tmp_path / "experiments" / "latest" / "run.yml").is_file()
     copies = (tmp_path / "experiments" / RUN_ID / "outputs").rglob(f"{TRAP}.txt")
