@@ -28,8 +28,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._text.plain import pl
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import (
     Conclude,
     Conclusion,
-    Link,
     Play,
+    Symlink,
     Tone,
     WantedFile,
     find_step,
@@ -138,7 +138,7 @@ class ActionModule(Action):
         self.document = documented.get("verb_document")
         return {**result, "failed": True, "msg": str(conclusion.failure), "reported": conclusion.is_shown}
 
-    def _write(self, files: Sequence[WantedFile], link: Link | None) -> tuple[bool, list[dict[str, str]]]:
+    def _write(self, files: Sequence[WantedFile], link: Symlink | None) -> tuple[bool, list[dict[str, str]]]:
         """Write those that differ, and the link; return whether there is one, and how they change."""
         has_changed, diffs = False, []
         for file in files:

@@ -87,7 +87,7 @@ class WantedFile:
 
 
 @frozen
-class Link:
+class Symlink:
     """A symbolic link; one that is not the newest is only made where none leads anywhere. Another file stays."""
 
     path: Path
@@ -109,7 +109,7 @@ class Conclusion:
     document: Mapping[str, Any] | None = None
     output: str | None = None
     files: Sequence[WantedFile] = ()
-    link: Link | None = None
+    link: Symlink | None = None
     closing_lines: Sequence[str] = ()
     warnings: Sequence[str] = ()
     result: Mapping[str, Any] = field(default_factory=dict)

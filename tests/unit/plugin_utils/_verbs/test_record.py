@@ -14,7 +14,7 @@ import yaml
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.record import Experiment, record_run
-from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Link
+from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Symlink
 from ansible_collections.muster.train.tests.support.verbs import play_of
 
 RUN_ID = "multinode_42ch_autoth_20261120_143052"
@@ -141,6 +141,6 @@ def test_strings_from_hosts_are_written_as_they_are(tmp_path: Path) -> None:
 
 
 def test_only_a_launch_is_the_newest(tmp_path: Path) -> None:
-    assert recorded(tmp_path, answer("succeeded")).link == Link(tmp_path / "latest", RUN_ID, is_newest=False)
+    assert recorded(tmp_path, answer("succeeded")).link == Symlink(tmp_path / "latest", RUN_ID, is_newest=False)
     launched = recorded(tmp_path, None, NEXT_ID, plan={**PLAN, "run_id": NEXT_ID})
-    assert launched.link == Link(tmp_path / "latest", NEXT_ID, is_newest=True)
+    assert launched.link == Symlink(tmp_path / "latest", NEXT_ID, is_newest=True)
