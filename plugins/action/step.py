@@ -126,14 +126,13 @@ class ActionModule(Action):
             self.document = conclusion.document
         changed, diffs = self._write(conclusion.files, conclusion.link)
         show(conclusion.closing_lines)
-        result: dict[str, Any] = {"changed": conclusion.is_changed or changed}
+        result = {**conclusion.result, "changed": conclusion.is_changed or changed}
         if conclusion.warnings:
             result["warnings"] = list(conclusion.warnings)
         if diffs and self._task.diff:
             result["diff"] = diffs
         if conclusion.failure is None:
-            return {**conclusion.result, **result}
-        # Without what later steps read: Ansible prints all of a failed result.
+            return result
         documented = self._document_of(conclusion.failure)
         self.document = documented.get("verb_document")
         return {**result, "failed": True, "msg": str(conclusion.failure), "reported": conclusion.is_shown}

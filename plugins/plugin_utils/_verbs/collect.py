@@ -7,8 +7,6 @@ After the steps of `find` and `ranks`, the action `run_collect` copies each node
 
 from __future__ import annotations
 
-import dataclasses
-
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._findings.errors import ReportedError
@@ -35,18 +33,11 @@ def report(play: Play) -> Conclusion:
     """Show the verdict; fail if a node was not reached, or the verdict is not what the playbook waits for."""
     run_id, _head = subject(play)
     overview = Overview.of(play, run_id, infos_of(play, COLLECTED))
-    conclusion = Conclusion(
-        lines=overview.lines(has_places=True),
-        document=overview.document(),
-        result={"run_id": run_id, "verdict": overview.verdict.to_dict()},
-        failure=overview.missing("no files of the run were collected"),
-    )
-    wanted = play.read_policy(["launch__succeed_on"]).get("launch__succeed_on")
-    if not wanted or overview.verdict.verdict in wanted:
-        return conclusion
-    error = of_verdict(run_id, overview.verdict)
-    # One line: Ansible prints all of a failed result, and the rest is shown.
-    failure = ReportedError(clean(error["message"]))
-    return dataclasses.replace(
-        conclusion, document=with_cause(overview.document(), error), failure=failure, is_shown=True
-    )
+    failure, document = overview.missing("no files of the run were collected"), overview.document()
+    wanted = play.read_policy(["launch__succeed_on"]).get("launch__succeed_on") or [overview.verdict.verdict]
+    has_failed = overview.verdict.verdict not in wanted
+    if has_failed:
+        error = of_verdict(run_id, overview.verdict)
+        # One line: the rest is shown.
+        failure, document = ReportedError(clean(error["message"])), with_cause(document, error)
+    return Conclusion(lines=overview.lines(has_places=True), document=document, failure=failure, is_shown=has_failed)

@@ -76,7 +76,6 @@ def report(play: Play) -> Conclusion:
         document=overview.document(),
         files=record.files,
         link=record.link,
-        result={"run_id": run_id, "verdict": overview.verdict.to_dict()},
         failure=overview.missing("the run was not reached"),
     )
 

@@ -239,7 +239,7 @@ def test_a_document_is_returned_where_it_is_requested(stage: Stage, output: str)
 def test_a_failure_follows_the_errors_of_the_document(stage: Stage, is_shown: bool) -> None:
     first = error_record("node1: no answer", "node1")
     parts = {"document": {"runs": [], "errors": [first]}, "failure": UserError("failed"), "result": {"run_id": "a"}}
-    failed = {"changed": False, "failed": True, "msg": "failed", "reported": is_shown}
+    failed = {"changed": False, "failed": True, "msg": "failed", "reported": is_shown, "run_id": "a"}
     assert stage.conclude(**parts, is_shown=is_shown) == failed
     stage.request("json")
     document = {"runs": [], "errors": [first, error_record("failed")]}
