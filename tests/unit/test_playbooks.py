@@ -10,12 +10,14 @@ import pytest
 import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import TAGS, VERBS
-from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Conclude, find_step
+from ansible_collections.muster.train.plugins.plugin_utils._screen.stages import STAGES
+from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Ask, Conclude, find_step
 from ansible_collections.muster.train.tests.support import sources
 from ansible_collections.muster.train.tests.support.module_documentation import MODULES, documented_options, literals
 from ansible_collections.muster.train.tests.support.sources import check_all, document
 
-TASK_FILES = sources.files("roles/*/handlers/*.yml", "roles/*/tasks/*.yml", "playbooks/*.yml")
+STEP = "muster.train.step"
+TASK_FILES = sources.files("roles/*/handlers/*.yml", "roles/*/tasks/*.yml", "playbooks/**/*.yml")
 
 
 def test_every_play_keeps_its_hosts_together() -> None:
@@ -116,10 +118,17 @@ def test_every_verb_begins_with_its_request() -> None:
 def test_a_step_that_concludes_runs_once_and_one_that_asks_on_every_host() -> None:
     def breaches(path: str) -> Iterator[str]:
         for task, once in tasks_of(document(path)):
-            if (options := task.get("muster.train.step")) and isinstance(find_step(options["name"]), Conclude) != once:
+            if (options := task.get(STEP)) and isinstance(find_step(options["name"]), Conclude) != once:
                 yield f"{options['name']}: run_once is {once}"
 
     check_all(TASK_FILES, breaches)
+
+
+def test_every_stage_is_that_of_a_task() -> None:
+    tasks = [task for path in TASK_FILES for task, _once in tasks_of(document(path)) if isinstance(task, dict)]
+    steps = [find_step(task[STEP]["name"]) for task in tasks if STEP in task]
+    modules = {f"muster.train.{step.module}" for step in steps if isinstance(step, Ask)}
+    assert {action for action in STAGES if not any(action in task for task in tasks)} <= modules
 
 
 @pytest.mark.parametrize(("verb", "tags"), TAGS.items())

@@ -113,8 +113,8 @@ def shown(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_launch(shown: Screen) -> None:
-    shown.stage("node_facts")
-    shown.stage("run")
+    shown.stage("run_facts")
+    shown.stage("run_start")
     shown.conclude("launch", "launch.announce", shown.answers("running"))
     screen.show(["running  step 400/1000  loss 1.932  5.3M tokens/s  12:34 elapsed  ETA 18:51"])
     shown.stage("run_collect")
@@ -130,8 +130,8 @@ def test_launch_failed(shown: Screen) -> None:
         "time": 2.0,
     }
     failure["log_tail"] = ["torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB."]
-    shown.stage("node_facts")
-    shown.stage("run")
+    shown.stage("run_facts")
+    shown.stage("run_start")
     shown.conclude("launch", "launch.announce", shown.answers("running"))
     shown.stage("run_collect")
     peers: dict[str, Any] = {node: {"why": "n002: a rank failed"} for node in shown.nodes}

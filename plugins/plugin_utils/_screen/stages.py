@@ -32,7 +32,7 @@ class Stage:
 # By the action of the task.
 STAGES = {
     **dict.fromkeys((f"{PREFIX}node_facts", f"{PREFIX}run_facts"), Stage("gathered {}")),
-    f"{PREFIX}run": Stage("started {}", reported=True),
+    f"{PREFIX}run_start": Stage("started {}", reported=True),
     f"{PREFIX}run_info": Stage("read the run on {}"),
     f"{PREFIX}run_stacks": Stage("took the stacks on {}"),
     f"{PREFIX}run_stop": Stage(

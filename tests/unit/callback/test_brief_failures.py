@@ -56,7 +56,7 @@ def test_a_failure_is_printed(task: dict[str, Any], line: str) -> None:
     [
         {"action": OURS, "ignored": True},
         {"action": OURS, "reported": True},
-        {"action": "muster.train.run"},
+        {"action": "muster.train.run_start"},
     ],
 )
 def test_a_failure_that_another_task_reports_is_not_printed_twice(task: dict[str, Any]) -> None:
