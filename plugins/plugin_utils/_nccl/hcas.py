@@ -150,7 +150,7 @@ def _nameable(node: NodeView, ports: list[HcaPort], why: list[str], findings: li
     if not bad or {nic.label for nic in ports} == {nic.label for nic in active(node.rdma)}:
         return ports
     rest = [nic for nic in ports if nic not in bad]
-    effect = "they are left out" if rest else f"{NAME} is not set, so NCCL takes every ACTIVE port"
+    effect = "left out of it" if rest else f"{NAME} is not set, so NCCL takes every ACTIVE port"
     observed = f"{NAME} cannot name {_labels(_in_order(bad))}: {effect}"
     expected = "names of RDMA devices without , and :"
     remedy = "rename the device (rdma dev set DEVICE name NAME)"
@@ -196,7 +196,7 @@ def _unlike_sisters(node: NodeView, candidates: Sequence[HcaPort], chosen: Seque
     findings = []
     if slow := _in_order(nic for nic in sisters if nic in candidates and nic.rate < rate):
         rates = ", ".join(f"{nic.label} {_rate(nic.rate)}" for nic in slow)
-        observed = f"ports of the same kind as {count} are slower and left out: {rates}"
+        observed = f"slower than {count} of the same kind, and left out: {rates}"
         remedy = "check the cable and the switch port: a link may have lost lanes, or both ends agreed on less"
         findings.append(Finding("rdma ports", node.name, "warn", observed, _rate(rate), "facts rdma", remedy))
     if carriers := _in_order(nic for nic in sisters if nic not in candidates and nic.rate == rate):

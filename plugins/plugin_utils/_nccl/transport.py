@@ -70,7 +70,9 @@ def decide(nodes: Sequence[NodeView], policy: FabricPolicy) -> tuple[Fabric, lis
         fabric = Fabric("tcp", f"no usable RDMA on {node_names([node.name for node in without])}")
         findings += [_mixed(node) for node in without]
     else:
-        fabric = Fabric("tcp", f"{node_names([node.name for node in with_efa])} have EFA only, other nodes do not")
+        fabric = Fabric(
+            "tcp", f"EFA alone on {node_names([node.name for node in with_efa])}, and not on the other nodes"
+        )
         findings += [_mixed(node) for node in with_efa]
     if fabric.value == "rdma":
         refused = {finding.node for finding in findings if finding.stops}
@@ -149,7 +151,7 @@ def _in_minority(node: NodeView, most: RdmaKind) -> Finding:
 
 
 def _two_kinds(node: NodeView, others: Sequence[NodeView]) -> Finding:
-    observed = f"EFA only, while {node_names([other.name for other in others])} have other RDMA adapters"
+    observed = f"EFA alone, and other RDMA adapters on {node_names([other.name for other in others])}"
     expected = "one kind of RDMA on all nodes"
     return Finding("rdma ports", node.name, "fail", observed, expected, "facts rdma", _one_kind())
 

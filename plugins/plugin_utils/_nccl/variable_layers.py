@@ -50,7 +50,8 @@ def _top(stack: list[Variable]) -> Variable:
 def of_the_machine(cpus: int, ranks: int) -> list[Variable]:
     """Share the machine's cores among all ranks on it, and disable output buffering."""
     value = max(1, min(MOST_OMP_THREADS, cpus // ranks))
-    reason = f"{cpus} cores for {ranks} rank{'' if ranks == 1 else 's'} on the machine, at most {MOST_OMP_THREADS}"
+    share = f"{cpus} core{'s' * (cpus != 1)} for {ranks} rank{'s' * (ranks != 1)}"
+    reason = f"{share} on the machine, at most {MOST_OMP_THREADS}"
     return [
         variable("OMP_NUM_THREADS", str(value), MUSTER, reason),
         variable("PYTHONUNBUFFERED", "1", MUSTER, "a log line is available as soon as a rank prints it"),

@@ -90,7 +90,7 @@ def _login(play: Play, node: str, known: Mapping[str, Any]) -> login.Login:
     try:
         options = login.ssh_options([str(setting(name) or "") for name in ARGUMENTS], setting("host_key_checking"))
     except ValueError as error:
-        raise UserError(f"{node}: {' or '.join(ARGUMENTS)} cannot be taken apart: {error}; correct it") from None
+        raise UserError(f"{node}: {' or '.join(ARGUMENTS)} cannot be parsed: {error}; correct it") from None
     return login.Login(
         host=str(setting("host")),
         program=str(setting("ssh_executable")),
