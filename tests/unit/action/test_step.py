@@ -82,14 +82,17 @@ class Stage:
         module: Module = dict,
         hosts: Mapping[str, Mapping[str, Any]] | None = None,
         policy: Mapping[str, Any] | None = None,
-        checked: Mapping[str, Any] = CHECKED,
+        checked: Mapping[str, Any] | None = None,
         is_checked: bool = False,
     ) -> dict[str, Any]:
         example = ModuleType("example")
         vars(example)["act"] = act
         self._patch.setitem(sys.modules, f"{Play.__module__.rpartition('.')[0]}.example", example)
         variables = {"inventory_hostname": host, "groups": {"nodes": REQUEST["nodes"]}, **(policy or {})}
-        variables.update(hostvars=Hosts({"localhost": checked, **(hosts or {})}), ansible_play_hosts_all=["node0"])
+        variables.update(
+            hostvars=Hosts({"localhost": CHECKED if checked is None else checked, **(hosts or {})}),
+            ansible_play_hosts_all=["node0"],
+        )
         action = Fake(variables, module, is_checked)
         result = result_of(action, variables)
         self.calls += action.calls

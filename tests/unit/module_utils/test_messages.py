@@ -7,6 +7,7 @@ import itertools
 import re
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,61 +91,61 @@ def of_rdma(manifest: dict[str, Any], root: Path) -> Iterator[str]:
     yield from (f"{hca.name}: {reason}" for hca in rdma.hcas for port in hca.ports for reason in port.reasons)
 
 
-def of_code(roots: Iterator[Path]) -> Iterator[Message]:
+def of_code(roots: Callable[[], Path]) -> Iterator[Message]:
     """What is said of code that cannot be read or compared."""
     for name, results in test_code.UNKNOWN.items():
-        yield f"checkout: {name}", test_code.unknown(next(roots), results)[1]
-    folder = next(roots)
+        yield f"checkout: {name}", test_code.unknown(roots(), results)[1]
+    folder = roots()
     folder.mkdir()
     test_code.mark(folder, "")
     yield "checkout: a marker that is none", test_code.warned(folder)[1]
     for name, limit in test_changes.LIMITS.items():
-        yield f"changes: {name}", [str(test_changes.limited(make_checkout(next(roots)), *limit).uncompared)]
-    yield "changes: no git", [str(read_code(load("hgx_h100", next(roots)), "/raid/muster", pytest.fail).uncompared)]
+        yield f"changes: {name}", [str(test_changes.limited(make_checkout(roots()), *limit).uncompared)]
+    yield "changes: no git", [str(read_code(load("hgx_h100", roots()), "/raid/muster", pytest.fail).uncompared)]
 
 
-def of_gpus(roots: Iterator[Path]) -> Iterator[Message]:
+def of_gpus(roots: Callable[[], Path]) -> Iterator[Message]:
     """What is said of GPUs of which something is not known."""
     for name, trouble in test_tools.TROUBLES.items():
-        yield f"AMD's tools: {name}", test_tools.readings(next(roots), **trouble)[1]
+        yield f"AMD's tools: {name}", test_tools.readings(roots(), **trouble)[1]
     with pytest.MonkeyPatch.context() as patch:
-        yield "AMD's tools: slow and broken ones", reasons_of(read_gpu, test_budget.amd(next(roots), patch))
+        yield "AMD's tools: slow and broken ones", reasons_of(read_gpu, test_budget.amd(roots(), patch))
     for name, manifest in {"without names": amd_machines.mi250(), "a container": amd_devices.container()}.items():
-        yield f"AMD: {name}", reasons_of(read_gpu, Machine(manifest, next(roots)))
+        yield f"AMD: {name}", reasons_of(read_gpu, Machine(manifest, roots()))
     for name, manifest in nvidia_devices.TROUBLES.items():
-        yield f"NVIDIA: {name}", nvidia_devices.read(manifest, next(roots))[1]
+        yield f"NVIDIA: {name}", nvidia_devices.read(manifest, roots())[1]
     for name, hangs in nvidia_devices.HANGS.items():
-        yield f"NVIDIA: {name}", nvidia_devices.read(nvidia_machines.machine(), next(roots), hangs)[1]
+        yield f"NVIDIA: {name}", nvidia_devices.read(nvidia_machines.machine(), roots(), hangs)[1]
     for name, silent in gpu_devices.SILENT.items():
-        yield f"GPUs: {name}", reasons_of(read_gpu, gpu_devices.silent(next(roots), silent))
+        yield f"GPUs: {name}", reasons_of(read_gpu, gpu_devices.silent(roots(), silent))
     for name, (commands, hangs) in test_health.SILENT.items():
-        host = test_health.switched(next(roots), hangs, **commands)
+        host = test_health.switched(roots(), hangs, **commands)
         yield f"health of GPUs: {name}", [str(read_gpu_health(host).why)]
     host.is_live = False
     yield "health of GPUs: a tree", [str(read_gpu_health(host).why)]
 
 
-def of_engines(roots: Iterator[Path]) -> Iterator[Message]:
+def of_engines(roots: Callable[[], Path]) -> Iterator[Message]:
     """What is said of containers' engines and services."""
     for name, answer in test_service.UNREAD.items():
-        yield f"service: {name}", test_service.read(next(roots), {test_service.CONFIG: answer})[1]
-    host, _engine = test_info.machine(next(roots), **test_info.INCOMPLETE)
+        yield f"service: {name}", test_service.read(roots(), {test_service.CONFIG: answer})[1]
+    host, _engine = test_info.machine(roots(), **test_info.INCOMPLETE)
     engine = info.read_engine(host, ["docker"], "", False)
     yield "engine: an incomplete answer", [str(engine and engine["why"])]
-    host, _engine = test_info.machine(next(roots), images=test_info.messages(""))
+    host, _engine = test_info.machine(roots(), images=test_info.messages(""))
     engine = info.read_engine(host, ["docker"], "", True)
     yield "engine: no image", [str(engine and engine["container"]["why"])]
 
 
-def messages(roots: Iterator[Path]) -> Iterator[Message]:
+def messages(roots: Callable[[], Path]) -> Iterator[Message]:
     for name, manifest in RDMA.items():
-        yield f"RDMA: {name}", of_rdma(manifest, next(roots))
+        yield f"RDMA: {name}", of_rdma(manifest, roots())
     for name, manifest in test_uverbs.CLOSED.items():
-        yield f"uverbs: {name}", [str(test_uverbs.node_of(manifest, next(roots))[1])]
+        yield f"uverbs: {name}", [str(test_uverbs.node_of(manifest, roots())[1])]
     for name, (read, cases) in UNANSWERED.items():
         for case, (commands, hangs) in cases.items():
-            yield f"{name}: {case}", [str(read(OwnMachine({"commands": commands}, next(roots), hangs)).why)]
-    yield "network: ports", [str(reach) for reach in test_reach.reached(next(roots)) if reach.error]
+            yield f"{name}: {case}", [str(read(OwnMachine({"commands": commands}, roots(), hangs)).why)]
+    yield "network: ports", [str(reach) for reach in test_reach.reached(roots()) if reach.error]
     yield from of_code(roots)
     yield from of_gpus(roots)
     yield from of_engines(roots)
@@ -152,18 +153,18 @@ def messages(roots: Iterator[Path]) -> Iterator[Message]:
     released = threading.Event()
     yield "probes", run_probes({"bad": test_probe.fail, "hung": released.wait}, 0.5).warnings
     released.set()
-    tree = Machine(test_sysfs.UNLISTED, next(roots))
+    tree = Machine(test_sysfs.UNLISTED, roots())
     yield "sysfs", [str(sysfs.cannot_list(tree, f"/sys/{name}")) for name in ("loop", "file", "gone")]
-    for name, machine in {"a container": load("container", next(roots)), "nothing": Machine({}, next(roots))}.items():
+    for name, machine in {"a container": load("container", roots()), "nothing": Machine({}, roots())}.items():
         yield f"everything of {name}", sorted(gather(machine, FactsQuery("/w", "/c")).warnings)
     for name, content in test_files.NO_CONFIGS.items():
-        path = next(roots)
+        path = roots()
         path.write_bytes(content)
         yield f"config: {name}", reasons_of(read_config, Host(), str(path))
-    yield "torch: it has no version", test_versions.warned(next(roots), test_versions.TORCH_WITHOUT_VERSION)[1]
+    yield "torch: it has no version", test_versions.warned(roots(), test_versions.TORCH_WITHOUT_VERSION)[1]
 
 
 def test_what_readers_say(tmp_path: Path) -> None:
-    text = page_of(messages(tmp_path / str(number) for number in itertools.count()))
+    text = page_of(messages(partial(next, (tmp_path / str(number) for number in itertools.count()))))
     text = re.sub(rf"{tmp_path}/[0-9]+", "/node", text)
     assert text == kept("messages/readers.txt", text)

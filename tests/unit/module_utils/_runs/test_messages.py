@@ -7,6 +7,7 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +58,14 @@ def refusal(act: Callable[..., object], *arguments: Any) -> list[str]:
     return []
 
 
-def of_reading(roots: Iterator[Path]) -> Iterator[Message]:
+def of_reading(roots: Callable[[], Path]) -> Iterator[Message]:
     for name, case in test_read.JUDGED.items():
         yield f"run: {name}", [str(test_read.judged(*case[:4])[1])]
     for name, values in test_read.ENDS.items():
-        yield f"unit: {name}", [str(test_read.ended(next(roots), *values).why)]
+        yield f"unit: {name}", [str(test_read.ended(roots(), *values).why)]
     yield "run IDs", [line for name in test_read.PATHS for line in refusal(read.run_directory, "/w", "node0", name)]
     yield "run: it is hidden", [HiddenRuns("/w/.muster", "root", "nobody").describe()]
-    root = next(roots)
+    root = roots()
     hosts = [Strange(test_read.finished_run(root)), Strange(root), Strange(root / ".muster", has_link=True)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "geteuid", lambda: 0)
@@ -75,26 +76,26 @@ def of_reading(roots: Iterator[Path]) -> Iterator[Message]:
     yield "run: a name that cannot be copied", [f"{file['path']}: {file['stays']}" for file in listed if file["stays"]]
 
 
-def of_start(roots: Iterator[Path]) -> Iterator[Message]:
+def of_start(roots: Callable[[], Path]) -> Iterator[Message]:
     yield "secrets", [line for secrets in test_start.INVALID for line in refusal(start.check_secrets, secrets)]
     yield "starter", refusal(starter_named, "cron")
     yield "start: another user's directory", [PathPart("/w", 4711, 0o755).danger_for("root")]
-    root = next(roots)
+    root = roots()
     root.mkdir()
     (root / ".muster").symlink_to("elsewhere")
     why = refusal(start.start, Host(), make_job(root, []), RUNNER)
     yield "start: a link", [line.replace(f"uid {os.geteuid()}", "uid 1000") for line in why]
-    job = make_job(next(roots), test_start.SLEEP, starter="systemd")
+    job = make_job(roots(), test_start.SLEEP, starter="systemd")
     yield "start: systemd without a bus", refusal(start.start, test_start.BOOTED, job, RUNNER)
-    job = make_job(next(roots), ["/nonexistent/python"])
+    job = make_job(roots(), ["/nonexistent/python"])
     yield "start: a command that is not there", refusal(start.start, Host(), job, RUNNER)
-    prepare(job := make_job(next(roots), test_start.SLEEP))
+    prepare(job := make_job(roots(), test_start.SLEEP))
     run = stop(Host(), job.node, job.workdir, job.run_id, None, 1, False, ["docker"])[1]
     yield "stop: before the start", [str(run.why)]
 
 
-def of_containers(roots: Iterator[Path]) -> Iterator[Message]:
-    job = test_job_container.lost(next(roots))
+def of_containers(roots: Callable[[], Path]) -> Iterator[Message]:
+    job = test_job_container.lost(roots())
     labels = test_job_container.labels_of(job)
     engines = {
         "a stranger's container": Engine({**labels, "muster.run_dir": "/elsewhere"}),
@@ -112,19 +113,19 @@ def of_containers(roots: Iterator[Path]) -> Iterator[Message]:
     yield "stop: a lost run", [str(run.why)]
 
 
-def of_removal(roots: Iterator[Path]) -> Iterator[Message]:
+def of_removal(roots: Callable[[], Path]) -> Iterator[Message]:
     acts = {**test_prune.STAYS, "it is laid out": test_prune.just_laid_out}
     acts["something is mounted"] = lambda root: test_prune.mounted_in(root, "/logs")
     for name, act in acts.items():
-        yield f"removal: {name}", [f"{item['kind']} {item['name']}: {item['why']}" for item in act(next(roots))["kept"]]
-    yield "removal: a runner has started", [str(test_prune.started_after_the_check(next(roots)))]
+        yield f"removal: {name}", [f"{item['kind']} {item['name']}: {item['why']}" for item in act(roots())["kept"]]
+    yield "removal: a runner has started", [str(test_prune.started_after_the_check(roots()))]
     for state, age, phase in test_prune_containers.STAYS:
-        items = test_prune_containers.kept(next(roots), state, age, phase)
+        items = test_prune_containers.kept(roots(), state, age, phase)
         yield f"removal: a container that is {state} of a run that is {phase}", [item["why"] for item in items]
 
 
 def test_what_is_said_of_runs(tmp_path: Path) -> None:
-    roots = (tmp_path / str(number) for number in itertools.count())
+    roots = partial(next, (tmp_path / str(number) for number in itertools.count()))
     text = page_of(itertools.chain(of_reading(roots), of_start(roots), of_containers(roots), of_removal(roots)))
     text = re.sub(rf"{tmp_path}/[0-9]+", "/node", text)
     assert text == kept("messages/runs.txt", text)

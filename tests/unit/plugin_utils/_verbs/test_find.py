@@ -159,7 +159,7 @@ def test_the_last_answer_counts_and_a_step_that_did_not_ask_has_none() -> None:
 def test_an_answer_is_plain_data_and_never_a_template() -> None:
     why = trust_as_template("{{ lookup('pipe', 'touch evaluated') }}")
     play = play_of("status", {"node0": {"launch__info": {"run": {"why": why}}}})
-    assert type(find.latest(play, "node0")["run"]["why"]) is str
+    assert find.latest(play, "node0")["run"]["why"].__class__ is str
 
 
 def test_the_head_says_enough_for_a_shell_and_to_follow() -> None:
