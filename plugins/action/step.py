@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ansible import constants, context
-from ansible.errors import AnsibleConnectionFailure
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import WIDTH, Action, raw_values
+from ansible_collections.muster.train.plugins.plugin_utils._action.build import build_module
 from ansible_collections.muster.train.plugins.plugin_utils._action.document_output import print_document
 from ansible_collections.muster.train.plugins.plugin_utils._action.files import (
     diff,
@@ -26,11 +28,16 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.screen import
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import (
+    Ask,
+    CommandOutput,
     Conclude,
     Conclusion,
+    HostSession,
     Play,
     Symlink,
     Tone,
+    Unreachable,
+    Visit,
     WantedFile,
     find_step,
 )
@@ -58,22 +65,63 @@ class ActionModule(Action):
         play, token = self._play(variables), {TOKEN: _checked(variables)[TOKEN]}
         if isinstance(step, Conclude):
             return {**self._finish(step.conclusion(play)), **token}
-        options = step.options(play, variables["inventory_hostname"])
+        host = variables["inventory_hostname"]
+        result = self._ask(step, play, host) if isinstance(step, Ask) else self._visit(step, play, host)
+        return {**({"skipped": True} if result is None else result), **token}
+
+    def _ask(self, step: Ask, play: Play, host: str) -> Mapping[str, Any] | None:
+        """Return a host's answer, None if it is not asked."""
+        options = step.options(play, host)
         if options is None:
-            return {"skipped": True, **token}
+            return None
         limit_s = step.limit_s(play) if step.limit_s else None
         try:
             with limited(limit_s):
-                return {**self._ask(step.module, options, variables), **token}
+                answer = play.host.run_module(step.module, options)
         except LateAnswer as late:
-            return {"failed": True, "msg": str(late), "timedout": {"period": limit_s}, **token}
+            answer = {"failed": True, "msg": str(late), "timedout": {"period": limit_s}}
+        if answer.get("failed") and step.is_needed and not step.is_needed(play, host):
+            return {**answer, "failed": False}
+        return answer
 
-    def _ask(self, module: str, options: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        """Run a module on the task's host; its result is unreachable where that does not answer."""
+    def _visit(self, step: Visit, play: Play, host: str) -> Mapping[str, Any] | None:
+        """Return what was done on a host, None if it was not visited."""
         try:
-            return self._run_module(module, options, variables)
-        except AnsibleConnectionFailure as error:
+            return step.work(play, host)
+        except Unreachable as error:
             return {"unreachable": True, "msg": str(error)}
+
+    def _session(self, variables: dict[str, Any]) -> HostSession:
+        """Return what a step may do on the host of this task."""
+
+        def run_module(module: str, options: Mapping[str, Any]) -> dict[str, Any]:
+            try:
+                return self._run_module(module, options, variables)
+            except AnsibleConnectionFailure as error:
+                return {"unreachable": True, "msg": str(error)}
+
+        def run_words(words: str) -> CommandOutput:
+            try:
+                done = self._low_level_execute_command(words, sudoable=True)
+            except AnsibleConnectionFailure as error:
+                raise Unreachable(str(error)) from None
+            return CommandOutput(done["rc"], done.get("stdout", ""), done.get("stderr", ""))
+
+        def fetch_file(path: str, local: Path) -> None:
+            try:
+                self._connection.fetch_file(path, str(local))
+            except AnsibleConnectionFailure as error:
+                raise Unreachable(str(error)) from None
+            except AnsibleError as error:
+                raise OSError(str(error)) from None
+
+        return HostSession(
+            run_module=run_module,
+            run_words=run_words,
+            fetch_file=fetch_file,
+            prepare_module=lambda module: build_module(self, f"muster.train.{module}", variables),
+            becomes=bool(self._connection.become),
+        )
 
     def _run_module(self, module: str, options: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         result: dict[str, Any] = self._execute_module(f"muster.train.{module}", dict(options), task_vars=variables)
@@ -102,7 +150,7 @@ class ActionModule(Action):
             read_values=read_values,
             read_policy=read_policy,
             read_answer=read_answer,
-            run_module=lambda module, options: self._ask(module, options, variables),
+            host=self._session(variables),
             heads=plain(checked.get("heads", ())),
             hosts=variables.get("ansible_play_hosts_all", ()),
             interrupt=INTERRUPT,

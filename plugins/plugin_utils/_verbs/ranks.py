@@ -44,7 +44,7 @@ def read(play: Play) -> Conclusion:
     by_plan = parts is not None
     if parts is not None and any(part.first_rank is None for part in parts.values()):
         # A spare may have replaced a node since the head was last read.
-        answer = play.run_module("run_info", _place(play, run_id, head))
+        answer = play.host.run_module("run_info", _place(play, run_id, head))
         parts = ranks.confirm_spares(parts, RunRecord.from_dict(answer.get("run")))
     if parts is None:
         parts, refused = ranks.claimed(infos_of(play), run_id, spares)
@@ -77,7 +77,7 @@ def _read_plan_of_head(play: Play, run_id: str, head: str) -> tuple[str | None, 
     data, last = b"", False
     while not last and len(data) < PLAN_BYTES:
         part = {**_place(play, run_id, head), "path": "plan.json", "offset": len(data)}
-        answer = play.run_module("run_file", part)
+        answer = play.host.run_module("run_file", part)
         if answer.get("unreachable"):
             return None, f"{head} does not answer: {one_line(answer.get('msg'))}"
         if answer.get("failed"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The steps of a verb: what a node is asked, and what is concluded for all nodes.
+"""The steps of a verb: what a host is asked or visited for, and what is concluded for all hosts.
 
 A step knows a `Play` and nothing of what carries it: the action `step` executes it as a task of Ansible.
 """
@@ -20,6 +20,40 @@ from .._findings.errors import UserError
 from .._request.settings import values
 
 
+class Unreachable(Exception):
+    """A host does not answer; the message says what the connection reports."""
+
+
+@frozen
+class CommandOutput:
+    """What a command printed on a host, and its exit status."""
+
+    rc: int
+    stdout: str
+    stderr: str
+
+
+def _no_host(*_words: Any) -> Any:
+    raise Unreachable("the step has no host")
+
+
+@frozen
+class HostSession:
+    """What a step may do on the host of its task, or on the one that the task is delegated to.
+
+    run_module(module, options) returns its result, which is unreachable where the host does not answer; the others
+    raise Unreachable. run_words(words) runs a line of shell, which needs no Python there. fetch_file(path, local)
+    copies a file and raises OSError if it cannot; it reads as the user who connects, whom `becomes` says to become
+    another one for everything else. prepare_module(module) builds what a later step runs, which only saves time.
+    """
+
+    run_module: Callable[[str, Mapping[str, Any]], dict[str, Any]] = lambda _module, _options: {"unreachable": True}
+    run_words: Callable[[str], CommandOutput] = _no_host
+    fetch_file: Callable[[str, Path], None] = _no_host
+    prepare_module: Callable[[str], None] = lambda _module: None
+    becomes: bool = False
+
+
 @frozen
 class Play:
     """What a step may know of the play that it is a part of.
@@ -27,10 +61,8 @@ class Play:
     read_values(host, names) returns those of the variables that are set for a host, and read_policy(names) those of
     the task's host, with its role's defaults. read_answer(host, name) returns what a task has registered for a host,
     None if there is nothing, or only of an earlier verb of this command; copy what you need of it with `plain`.
-    run_module(module, options) runs one on the host that the task is delegated to; its result is unreachable where the
-    host does not answer. run_command(argv, seconds) runs a command on the controller, in the C locale and without
-    input; it returns the standard output, None if the command is not installed. cli_options are Ansible's, by its names
-    for them.
+    run_command(argv, seconds) runs a command on the controller, in the C locale and without input; it returns the
+    standard output, None if the command is not installed. cli_options are Ansible's, by its names for them.
     """
 
     request: Mapping[str, Any]
@@ -38,7 +70,7 @@ class Play:
     read_values: Callable[[str, Iterable[str]], dict[str, Any]] = lambda _host, _names: {}
     read_policy: Callable[[Iterable[str]], dict[str, Any]] = lambda _names: {}
     read_answer: Callable[[str, str], Any] = lambda _host, _name: None
-    run_module: Callable[[str, Mapping[str, Any]], dict[str, Any]] = lambda _module, _options: {"unreachable": True}
+    host: HostSession = HostSession()
     heads: Sequence[str] = ()  # of which one is the head of the run
     hosts: Sequence[str] = ()  # of this play
     interrupt: Interrupt | None = None
@@ -122,12 +154,24 @@ class Conclusion:
 class Ask:
     """A step that runs a module on each host: options returns those of a host, None if it is not asked.
 
-    limit_s returns how many seconds a host has to answer; without it, as many as it takes.
+    limit_s returns how many seconds a host has to answer; without it, as many as it takes. is_needed says of a host
+    whether the step fails where the module does; without it, it does.
     """
 
     module: str
     options: Callable[[Play, str], Mapping[str, Any] | None]
     limit_s: Callable[[Play], int] | None = None
+    is_needed: Callable[[Play, str], bool] | None = None
+
+
+@frozen
+class Visit:
+    """A step that takes several calls of `play.host` to each host; a decorator of the function that makes them.
+
+    It returns the result of the host's task, None if the host is not visited.
+    """
+
+    work: Callable[[Play, str], Mapping[str, Any] | None]
 
 
 @frozen
@@ -137,14 +181,16 @@ class Conclude:
     conclusion: Callable[[Play], Conclusion]
 
 
-Step = Ask | Conclude
+Step = Ask | Visit | Conclude
 
 
 def ask(
-    module: str, limit_s: Callable[[Play], int] | None = None
+    module: str,
+    limit_s: Callable[[Play], int] | None = None,
+    is_needed: Callable[[Play, str], bool] | None = None,
 ) -> Callable[[Callable[[Play, str], Mapping[str, Any] | None]], Ask]:
     """Decorate the options of a step that runs a module of this collection."""
-    return lambda options: Ask(module, options, limit_s)
+    return lambda options: Ask(module, options, limit_s, is_needed)
 
 
 def find_step(name: str) -> Step:

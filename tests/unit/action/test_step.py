@@ -29,6 +29,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import (
     Play,
     Step,
     Tone,
+    Unreachable,
+    Visit,
     WantedFile,
 )
 from ansible_collections.muster.train.tests.support.actions import Hosts, result_of
@@ -117,6 +119,34 @@ def test_a_host_is_asked_with_its_options_unless_it_has_none(stage: Stage) -> No
     assert stage.calls == [("muster.train.run_info", {"node": "node0"})]
 
 
+def test_a_host_that_is_not_needed_does_not_fail_the_step(stage: Stage) -> None:
+    starting = Ask("run", lambda _play, _host: {}, is_needed=lambda _play, host: host == "node0")
+    for host in REQUEST["nodes"]:
+        answer = stage.run(starting, host, lambda _options: {"failed": True, "msg": "busy"})
+        assert answer == {"changed": False, "failed": host == "node0", "msg": "busy"}
+
+
+def test_a_host_is_visited_by_several_calls(stage: Stage) -> None:
+    @Visit
+    def visit(play: Play, host: str) -> dict[str, Any] | None:
+        return (
+            {"answers": [play.host.run_module("run_file", {"offset": at}) for at in (0, 8)]}
+            if host == "node0"
+            else None
+        )
+
+    assert stage.run(visit)["answers"] == [{"offset": 0}, {"offset": 8}]
+    assert stage.run(visit, "node1") == {"changed": False, "skipped": True}
+
+
+def test_a_visit_ends_where_the_host_does_not_answer(stage: Stage) -> None:
+    @Visit
+    def visit(_play: Play, _host: str) -> dict[str, Any]:
+        raise Unreachable(SILENT)
+
+    assert stage.run(visit) == {"changed": False, "unreachable": True, "msg": SILENT}
+
+
 def test_a_host_that_takes_longer_than_its_limit_has_failed(stage: Stage) -> None:
     def wait(_options: Mapping[str, Any]) -> dict[str, Any]:
         time.sleep(60)
@@ -181,7 +211,7 @@ def test_a_step_runs_a_module_on_a_host_that_may_not_answer(stage: Stage) -> Non
     def refuse(_options: Mapping[str, Any]) -> dict[str, Any]:
         raise AnsibleConnectionFailure(SILENT)
 
-    reading = Conclude(lambda play: Conclusion(result={"answer": play.run_module("run_file", {"path": "a"})}))
+    reading = Conclude(lambda play: Conclusion(result={"answer": play.host.run_module("run_file", {"path": "a"})}))
     assert stage.run(reading, module=dict)["answer"] == {"path": "a"}
     assert stage.run(reading, module=refuse)["answer"] == {"unreachable": True, "msg": SILENT}
     assert stage.calls == [("muster.train.run_file", {"path": "a"})] * 2

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import ranks
-from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Conclusion
+from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Conclusion, HostSession
 from ansible_collections.muster.train.tests.support.reports import RUN_ID, info
 from ansible_collections.muster.train.tests.support.verbs import play_of
 
@@ -39,7 +39,7 @@ def read(home: Path, run_module: Module | None = None, **of_head: Any) -> Conclu
     hosts: dict[str, dict[str, Any]] = {node: info(node, "succeeded", nnodes=2) for node in ("node0", "node1")}
     hosts["node0"].update(of_head)
     play = play_of("collect", hosts, experiments=str(home))
-    return ranks.read.conclusion(dataclasses.replace(play, run_module=run_module) if run_module else play)
+    return ranks.read.conclusion(dataclasses.replace(play, host=HostSession(run_module)) if run_module else play)
 
 
 def first_ranks(conclusion: Conclusion) -> dict[str, int]:
