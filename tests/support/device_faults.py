@@ -9,6 +9,7 @@ from ansible_collections.muster.train.tests.support.faults import (
     IB,
     ROCE,
     Fault,
+    add_links,
     closed_device,
     drop_uvm,
     fewer_gpus,
@@ -98,6 +99,7 @@ DEVICES = [
         tree=text('mlx5_3/ports/1/counters/link_downed: "0', 'mlx5_3/ports/1/counters/link_downed: "40'),
     ),
     Fault("rails swapped", ROCE, "rails", change=swap_rails),
+    Fault("rails swapped, with more routes", ROCE, "rails", change=swap_rails, options=lambda: {"both": add_links}),
     Fault("no peermem", IB, "gdr", "warn", change=lambda facts: facts["rdma"]["gdr"].update(nvidia_peermem=False)),
     Fault(
         "IOMMU translates",

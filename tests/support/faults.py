@@ -117,10 +117,25 @@ def off_fabric(facts: Facts) -> None:
 
 
 def swap_rails(facts: Facts) -> None:
-    routes = facts["node"]["net"]["routes"]
-    other = {"rail0": "rail1", "rail1": "rail0"}
-    for route in routes:
-        route["interface"] = other.get(route["interface"], route["interface"])
+    """Give the networks of two ports to each other: their addresses, their routes and their GIDs."""
+    other, net = {"rail0": "rail1", "rail1": "rail0"}, facts["node"]["net"]
+    one, two = (hca["ports"][0] for hca in facts["rdma"]["hcas"][:2])
+    one["gids"], two["gids"] = two["gids"], one["gids"]
+    for part in (*net["routes"], *net["addresses"]):
+        part["interface"] = other.get(part["interface"], part["interface"])
+    for gid in (*one["gids"], *two["gids"]):
+        gid["ndev"] = other[gid["ndev"]]
+
+
+def add_links(facts: Facts) -> None:
+    """Let the link of each port lead to a second network, too, and to one host by a route of its own."""
+    net = facts["node"]["net"]
+    for address in net["addresses"]:
+        if address["interface"].startswith("rail"):
+            for destination in ("172.20.0.0/16", f"{address['address']}/32"):
+                net["routes"].append(
+                    {**net["routes"][0], "interface": address["interface"], "destination": destination, "gateway": None}
+                )
 
 
 def drop_uvm(facts: Facts) -> None:

@@ -21,6 +21,7 @@ from .._findings.invocation import Invocation
 from .._findings.origin import LAUNCH_DEFAULTS
 from .._findings.remedy import NODE_WARNINGS, Remedy
 from .._nccl.environments import Users, decide_for
+from .._nccl.gid_table import Network
 from .policy import BY_DEFAULT, CheckPolicy
 
 NO_GPU = "there is no GPU"
@@ -61,7 +62,7 @@ class Cluster:
     """The nodes that answered in node-rank order, by name; silent: why the others did not.
 
     layers are the environment of all ranks, received is the controller's clock when the last answer arrived. decided
-    are the findings of the environment's rules over these nodes, with the adapters and GIDs that they chose.
+    are the findings of the environment's rules over these nodes, with the adapters, GIDs and networks that they chose.
     """
 
     nodes: Mapping[str, Node]
@@ -74,6 +75,7 @@ class Cluster:
     decided: Sequence[Finding] = ()
     chosen: Mapping[str, Sequence[str]] = field(default_factory=dict)
     gids: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    networks: Mapping[str, Mapping[str, Network]] = field(default_factory=dict)
     fabric: str | None = None
     layers: Sequence[UserLayer] = ()
 
@@ -105,6 +107,7 @@ class Cluster:
             decided=tuple(item for item in dict.fromkeys(findings) if item.node is None or item.node in nodes),
             chosen={name: tuple(environment.hcas) for name, environment in environments.items()},
             gids={name: environment.gids for name, environment in environments.items()},
+            networks={name: environment.networks for name, environment in environments.items()},
             fabric=decision.fabric.value if decision else None,
         )
 

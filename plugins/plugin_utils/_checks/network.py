@@ -6,9 +6,9 @@ from __future__ import annotations
 import ipaddress
 import re
 
-from .._cluster import head_address, ports
+from .._cluster import ports
 from .._cluster.address import is_address
-from .._cluster.machines import share_network
+from .._cluster.head_name import decide_address
 from .._cluster.node import Node
 from .model import Cluster, Outcome, Outcomes, completed, failed, passed, skipped, unavailable
 
@@ -46,10 +46,9 @@ def rendezvous(cluster: Cluster) -> Outcomes:
 
 
 def _rendezvous(head: Node, cluster: Cluster) -> Outcome:
-    net, setting = head.facts.net, cluster.policy.head_address
-    if net is None:
+    if head.facts.net is None:
         return unavailable("the addresses could not be read", "net")
-    choice, _findings = head_address.choose_address(head.name, setting, head.address, net, share_network(cluster.facts))
+    choice, _findings = decide_address(cluster.facts, cluster.policy.head_address, head.address)
     resolution = (head.facts.names or {}).get(choice.value)
     literal = is_address(choice.value)
     texts = [choice.value] if literal else resolution.addresses if resolution else []

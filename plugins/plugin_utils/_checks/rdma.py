@@ -7,15 +7,13 @@ together; these checks report their findings, and compare the ports with the inv
 
 from __future__ import annotations
 
-import ipaddress
-from collections.abc import Callable
-
-from ansible_collections.muster.train.plugins.module_utils._records.node import Net
+from collections.abc import Callable, Mapping
 
 from .._cluster.node import Node
 from .._cluster.peers import usual
 from .._findings.finding import Finding
 from .._findings.remedy import CABLE
+from .._nccl.gid_table import Network
 from .._nccl.ports import INFINIBAND, ports_of, usable
 from .comparison import ranks_ports
 from .model import IN_CONTAINER, Cluster, Judge, Outcome, Outcomes, completed, failed, passed, skipped, unavailable
@@ -143,30 +141,16 @@ def rails(cluster: Cluster) -> Outcomes:
     return completed(cluster, outcomes, lambda node: _rail(networks[node.name]))
 
 
-def _rail(networks: dict[str, str]) -> Outcome:
+def _rail(networks: Mapping[str, Network]) -> Outcome:
     if not networks:
-        return skipped("no port of the ranks has an IPv4 network")
+        return skipped("no port of the ranks has a network")
     return passed(", ".join(f"{hca} {network}" for hca, network in networks.items()), SAME_NETWORK)
 
 
-def _networks(node: Node, cluster: Cluster) -> dict[str, str]:
-    """Return the IPv4 network of each of the ranks' ports by its label."""
-    net = node.facts.net
-    ports = [port for port in ranks_ports(node, cluster) if port.port.link_layer != INFINIBAND]
-    return {port.label: network for port in ports if net and (network := _network(net, port.netdevs))}
-
-
-def _network(net: Net, names: set[str]) -> str | None:
-    on_link = [route.destination for route in net.routes if route.interface in names and route.gateway is None]
-    networks = [network for network in map(_parsed, on_link) if network and 0 < network.prefixlen < 32]
-    return str(networks[0]) if len(networks) == 1 else None
-
-
-def _parsed(text: str) -> ipaddress.IPv4Network | None:
-    try:
-        return ipaddress.IPv4Network(text, strict=False)
-    except ValueError:
-        return None
+def _networks(node: Node, cluster: Cluster) -> dict[str, Network]:
+    """Return the network of each of the ranks' ports by its label; an address that is alone on its link has none."""
+    known, ports = cluster.networks.get(node.name, {}), [port.label for port in ranks_ports(node, cluster)]
+    return {label: known[label] for label in ports if label in known and known[label].num_addresses > 1}
 
 
 def device_files(node: Node, cluster: Cluster) -> Outcome:

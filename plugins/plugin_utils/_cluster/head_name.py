@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The head's address where launch_head_address is a name.
+"""The address at which the ranks meet: decided once for launch, checks, files and pages.
 
-On the head, /etc/hosts often maps the head's own name to 127.0.1.1 (Debian's installer writes that line): it would
-listen where no other node connects. So the address is the one that the other nodes resolve the name to.
+launch_head_address may be a name. On the head, /etc/hosts often maps the head's own name to 127.0.1.1 (Debian's
+installer writes that line): it would listen where no other node connects. So the address is the one that the other
+nodes resolve the name to.
 """
 
 from __future__ import annotations
@@ -17,8 +18,21 @@ from .._findings.finding import Finding
 from .._findings.remedy import Option, sentence
 from .._text.table import node_names
 from .address import is_address, is_loopback
-from .head_address import HeadAddress
+from .head_address import HeadAddress, choose_address
 from .machines import share_network
+
+
+def decide_address(facts: Mapping[str, NodeFacts], policy: str, inventory: str) -> tuple[HeadAddress, list[Finding]]:
+    """Decide the head's address from the facts of all nodes, the head first; its network is known.
+
+    policy is launch_head_address (empty: not set), inventory how Ansible reaches the head.
+    """
+    head, of_head = next(iter(facts.items()))
+    if of_head.net is None:
+        raise AssertionError(f"{head}: facts without the network")
+    chosen, findings = choose_address(head, policy, inventory, of_head.net, share_network(facts))
+    resolved, refused = resolve_name(chosen, facts)
+    return resolved, [*findings, *refused]
 
 
 def resolve_name(chosen: HeadAddress, facts: Mapping[str, NodeFacts]) -> tuple[HeadAddress, list[Finding]]:
@@ -42,7 +56,7 @@ def resolve_name(chosen: HeadAddress, facts: Mapping[str, NodeFacts]) -> tuple[H
     routable = [address for address in common if not ipaddress.ip_address(address).is_link_local]
     if routable:
         address = next((address for address in routable if address in head_addresses), routable[0])
-        return HeadAddress(address, f"{chosen.reason} {name}, as {node_names(list(others))} resolve it"), []
+        return HeadAddress(address, f"{chosen.reason} {name}, as resolved by {node_names(list(others))}"), []
     if not common and head in resolutions and not _reachable(resolutions[head]):
         return chosen, [_loopback(name, head, resolutions[head])]
     return chosen, []

@@ -20,8 +20,8 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-from .._cluster import head_address
-from .._cluster.machines import share_network, shared_workdirs
+from .._cluster.head_name import decide_address
+from .._cluster.machines import shared_workdirs
 from .._cluster.node import Node
 from .._cluster.policy import ClusterPolicy
 from .._detect.topology import short_name
@@ -183,12 +183,9 @@ def _has_room(node: NodeFacts, directory: str) -> bool:
 
 
 def _head_address(head: NamedHost, facts: Mapping[str, NodeFacts]) -> Choice:
-    net = facts[head.name].net
-    if net is None:
+    if facts[head.name].net is None:
         return Choice(None, "not known: the head's network could not be read")
-    address, _findings = head_address.choose_address(
-        head.name, "", head.address or head.host, net, share_network(facts)
-    )
+    address, _findings = decide_address(facts, "", head.address or head.host)
     if address.value in (head.address, head.host):
         return Choice(address.value, "the address where it was reached, which is one of its addresses")
     return Choice(

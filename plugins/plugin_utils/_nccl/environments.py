@@ -15,9 +15,8 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 
-from .._cluster.head_address import choose_address, interface_towards, is_reachable, rules_towards
-from .._cluster.head_name import resolve_name
-from .._cluster.machines import share_network
+from .._cluster.head_address import interface_towards, is_reachable, rules_towards
+from .._cluster.head_name import decide_address
 from .._cluster.node import Node, NodeAnswer, UserLayer
 from .._cluster.policy import ClusterPolicy
 from .._findings.errors import display
@@ -123,10 +122,8 @@ def _head_address(
     if head is None or head.facts.net is None:
         return policy.head_address, []
     facts = {name: node.facts for name, node in nodes.items()}
-    together = share_network(facts)
-    address, findings = choose_address(head.name, policy.head_address, head.address, head.facts.net, together)
-    resolved, refused = resolve_name(address, facts)
-    return resolved.value, [*findings, *refused]
+    address, findings = decide_address(facts, policy.head_address, head.address)
+    return address.value, findings
 
 
 def _library(detected: Library, policy: ClusterPolicy) -> Library:

@@ -19,7 +19,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.rdma import 
 from .._cluster.address import IpAddress
 from .._findings.finding import Finding, Status
 from .._findings.remedy import Option, Remedy, sentence
-from .gid_table import Network, cover, network_of, parse_range, search, unreadable_below, v2_entries
+from .gid_table import Network, address_of, cover, network_of, parse_range, search, unreadable_below, v2_entries
 from .ports import ETHERNET, HcaPort
 from .view import NodeView, NotSet, decided, version_text
 
@@ -51,15 +51,16 @@ class Source:
 
 @frozen
 class Gids:
-    """The decision for a node; indexes are of the entries its RoCE ports should send from, by the ports' labels."""
+    """The decision for a node, and by the labels of its RoCE ports which entries they send from, in which networks."""
 
     variables: list[Variable] = field(default_factory=list)
     not_set: list[NotSet] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     indexes: dict[str, int] = field(default_factory=dict)
+    networks: dict[str, Network] = field(default_factory=dict)
 
 
-def networks(nodes: Mapping[str, tuple[NodeView, Sequence[HcaPort]]]) -> Counter[Network]:
+def count_ports(nodes: Mapping[str, tuple[NodeView, Sequence[HcaPort]]]) -> Counter[Network]:
     """Count the cluster's ports in each network: the ranks' fabric has the most."""
     return Counter(
         network
@@ -107,6 +108,23 @@ def _source(node: NodeView, nic: HcaPort, family: int, on_ports: Networks) -> So
     return sources[gid]
 
 
+def link_networks(node: NodeView, ports: Sequence[HcaPort], on_ports: Networks) -> dict[str, Network]:
+    """Return the networks of RoCE ports for which nothing was decided: those of the user's index, or of TCP."""
+    index, family = node.user_values.get(INDEX, ""), family_of(node, ports)
+    known = {}
+    for nic in _tables(ports):
+        if index.isdigit():
+            by_index = {gid.index: gid for gid in nic.port.gids}
+            gid = by_index.get(int(index))
+            address = address_of(gid) if gid else None
+            network = network_of(address, gid.ndev, node.net) if gid and address else None
+        else:
+            network = _source(node, nic, family, on_ports).network if family else None
+        if network is not None:
+            known[nic.label] = network
+    return known
+
+
 def resolve(node: NodeView, ports: Sequence[HcaPort], on_ports: Networks) -> Gids:
     """Decide for one node. A user's index is final (the lint judges it); a family or a range restricts the choice."""
     if not ports:
@@ -123,7 +141,8 @@ def resolve(node: NodeView, ports: Sequence[HcaPort], on_ports: Networks) -> Gid
         return Gids(findings=[_filter_without_entry(node, ports) if restricted else _no_common_family(node, ports)])
     sources = [_source(node, nic, family, on_ports) for nic in _tables(ports)]
     indexes = {source.port.label: source.gid.index for source in sources}
-    return dataclasses.replace(_set(node, sources, family), indexes=indexes)
+    networks = {source.port.label: source.network for source in sources if source.network is not None}
+    return dataclasses.replace(_set(node, sources, family), indexes=indexes, networks=networks)
 
 
 def _set(node: NodeView, sources: list[Source], family: int) -> Gids:

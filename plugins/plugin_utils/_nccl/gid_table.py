@@ -89,7 +89,14 @@ def unreadable_below(gids: Sequence[Gid], index: int) -> bool:
 
 
 def network_of(address: IpAddress, interface: str | None, net: Net | None) -> Network | None:
-    """Return the network of the link that an address is on, by the routes of its interface."""
+    """Return the network of the link that an address is on, by the routes of its interface.
+
+    A route to one address alone does not say which hosts are on the link: it counts if there is no other.
+    """
+
+    def size(network: Network) -> tuple[bool, int]:
+        return network.num_addresses > 1, network.prefixlen
+
     best: Network | None = None
     for route in net.routes if net else []:
         if route.gateway is not None or interface not in (None, route.interface):
@@ -100,7 +107,7 @@ def network_of(address: IpAddress, interface: str | None, net: Net | None) -> Ne
             continue
         # A default route on the link itself does not say which hosts are on it.
         if network.prefixlen and address in network:
-            best = network if best is None else max(best, network, key=lambda item: item.prefixlen)
+            best = network if best is None else max(best, network, key=size)
     return best
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from . import agreement, gid, hcas, sockets, topology, transport
 from .defaults import kept_defaults
 from .library import Library
+from .ports import usable
 from .view import FabricPolicy, NodeEnvironment, NodeView, NotSet, Resolution
 
 __all__ = ["FabricPolicy", "Library", "NodeEnvironment", "NodeView", "NotSet", "Resolution", "resolve"]
@@ -27,7 +28,7 @@ def resolve(nodes: Sequence[NodeView], policy: FabricPolicy) -> Resolution:
     choices = {node.name: hcas.choose(node) if rdma else hcas.HcaChoice([], [], []) for node in nodes}
     findings += [finding for choice in choices.values() for finding in choice.findings]
     findings += [*agreement.ports(choices), *agreement.families(nodes, choices)]
-    on_ports = gid.networks({node.name: (node, choices[node.name].ports) for node in nodes})
+    on_ports = gid.count_ports({node.name: (node, choices[node.name].ports) for node in nodes})
     any_efa = transport.has_efa(nodes)
     resolved = {}
     for node in nodes:
@@ -46,6 +47,7 @@ def resolve(nodes: Sequence[NodeView], policy: FabricPolicy) -> Resolution:
             not_set=[item for item in not_set if _is_relevant(node, item)],
             hcas=choice.hcas,
             gids=gids.indexes,
+            networks=gids.networks or gid.link_networks(node, choice.ports or usable(node.rdma), on_ports),
         )
         findings += [*gids.findings, *socket_findings, *topology_findings]
     return Resolution(fabric, resolved, findings)

@@ -16,6 +16,7 @@ from .._cluster.head_address import HeadInterface
 from .._cluster.node import UserLayer
 from .._findings.finding import Finding
 from .._findings.origin import FABRIC, Origin
+from .gid_table import Network
 from .library import Library
 from .variable_layers import variable
 
@@ -78,13 +79,14 @@ class NodeEnvironment:
     """What the resolver decided for a node.
 
     hcas are the devices that NCCL is meant to use, in natural order; gids are the indexes of the GID entries that RoCE
-    ports should send from, by the ports' labels.
+    ports should send from, and networks those of the ports' links, by the ports' labels.
     """
 
     variables: list[Variable]
     not_set: list[NotSet]
     hcas: list[str]
     gids: dict[str, int] = field(default_factory=dict)
+    networks: dict[str, Network] = field(default_factory=dict)
 
 
 @frozen

@@ -16,10 +16,9 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import R
 from .._checks import launch
 from .._checks.model import Cluster, Launch
 from .._checks.policy import BY_DEFAULT, CheckPolicy
-from .._cluster import head_address, ports
-from .._cluster.head_name import resolve_name
+from .._cluster import ports
+from .._cluster.head_name import decide_address
 from .._cluster.machines import machine as machine_of
-from .._cluster.machines import share_network
 from .._cluster.node import Node
 from .._cluster.policy import ClusterPolicy, check_alike
 from .._cluster.script import is_program_name
@@ -72,10 +71,7 @@ def make_plan(
     views = [dataclasses.replace(node, facts=inside(node.facts)) for node in nodes]
     gpus = {node.name: ranks.visible(node.gpu.count, users.values(node)) if node.gpu else None for node in views}
     count, count_findings = ranks.count(settings["nproc"]["value"], settings["nproc"]["origin"], gpus)
-    address, address_findings = head_address.choose_address(
-        head.name, policy.head_address, head.address, nets[head.name], share_network(facts)
-    )
-    address, name_findings = resolve_name(address, facts)
+    address, address_findings = decide_address(facts, policy.head_address, head.address)
     restarts, master_port = settings["max_restarts"]["value"], settings["master_port"]
     port, _checked_above = ports.pick(
         *(master_port["value"], master_port["origin"], policy.port_range, request["nonce"]),
@@ -87,7 +83,7 @@ def make_plan(
     nodes_on = Counter(machines[name] for name in active)
     ranks_on_machine = {name: max(1, nodes_on[machine]) * count.nproc for name, machine in machines.items()}
     environments = make_environments(views, settings, policy.env, address.value, ranks_on_machine)
-    findings += launch.with_levels([*count_findings, *address_findings, *name_findings, *environments.findings], checks)
+    findings += launch.with_levels([*count_findings, *address_findings, *environments.findings], checks)
     run = Run(request, policy, active, waiting, count.nproc, Rendezvous(address.value, port.number))
     jobs = {
         node.name: job_of(run, node, node_rank, environments.nodes[node.name].variables).to_dict()

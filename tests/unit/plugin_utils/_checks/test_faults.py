@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import pytest
@@ -29,9 +30,14 @@ from ansible_collections.muster.train.tests.support.launch_faults import STARTS
 from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Facts, alarms, report
 
 
-def public_name() -> dict[str, Any]:
-    """A launch whose ranks meet at a name that every node knows for a public address."""
-    return {"both": lambda facts: facts["node"]["names"]["head"].update(addresses=["9.9.9.9"]), **head("head")}
+def at_name(of_head: str, of_others: str) -> dict[str, Any]:
+    """A launch whose ranks meet at a name, and the address to which the head and the others resolve it."""
+
+    def resolve(facts: Facts) -> None:
+        is_head = facts["node"]["hostname"].endswith("-0")
+        facts["node"]["names"]["head"].update(addresses=[of_head if is_head else of_others])
+
+    return {"both": resolve, **head("head")}
 
 
 FAULTS = [
@@ -88,7 +94,17 @@ FAULTS = [
     Fault(
         "public rendezvous address, IPv6", CPU, "rendezvous", "warn", node="node0", options=lambda: head("2620:fe::9")
     ),
-    Fault("public address of the head's name", CPU, "rendezvous", "warn", node="node0", options=public_name),
+    *(
+        Fault(
+            f"public address of the head's name, {of_head} there",
+            CPU,
+            "rendezvous",
+            "warn",
+            node="node0",
+            options=functools.partial(at_name, of_head, "9.9.9.9"),
+        )
+        for of_head in ("9.9.9.9", "127.0.1.1")
+    ),
     Fault("wildcard rendezvous address", CPU, "rendezvous", node="node0", options=lambda: head("0.0.0.0")),
     Fault("wildcard rendezvous address, IPv6", CPU, "rendezvous", node="node0", options=lambda: head("::")),
     Fault("all ports taken", CPU, "port", node="node0", options=lambda: {"policy": ClusterPolicy(port_range=(22, 22))}),
