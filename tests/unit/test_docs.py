@@ -31,7 +31,8 @@ VERB_PAGE = ROOT / "docs" / "verbs.md"
 PARAMETER_PAGE = ROOT / "docs" / "parameters.md"
 ROLES = sorted(path for path in (ROOT / "roles").iterdir() if path.is_dir())
 FOLDERS = (ROOT, *ROLES, ROOT / "tests")
-PAGES = [*(place / "README.md" for place in FOLDERS), ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
+ROOT_PAGES = [ROOT / name for name in ("AGENTS.md", "CONTRIBUTING.md", "SKILL.md")]
+PAGES = [*(place / "README.md" for place in FOLDERS), *ROOT_PAGES, *sorted(ROOT.glob("docs/**/*.md"))]
 PLAYBOOKS = sorted(path.stem for path in ROOT.glob("playbooks/[!_]*.yml"))
 # What a user makes by following the pages.
 MADE = ("inventories/mycluster", "experiments", "detect")
