@@ -133,7 +133,9 @@ def test_a_launch_that_does_not_wait_gets_no_slot_that_is_kept_for_an_older_one(
     tickets.renew(str(queue(free, "node1")), older, 600, has_come=True)
     launched = free.launch(run_id=FIRST, script_args=SLEEP)
     assert launched.rc == 2
-    kept = "node1: slot: slot default is kept for run {} of ann since 2026-01-01T00:00:00Z, which is about to start; "
+    kept = (
+        "node1: slot: slot default is reserved for run {} of ann since 2026-01-01T00:00:00Z, which is about to start; "
+    )
     assert kept.format(SECOND) in launched.out
     assert "launch with -e wait=2h, which queues for it" in launched.out
     assert not free.run_dir("node0", FIRST).exists(), "the plan refuses it"

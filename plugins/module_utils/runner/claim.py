@@ -92,7 +92,7 @@ def _check_queue(job: Job) -> None:
         return
     for ticket in known:
         if age_order(ticket) < age_order(vars(job)):
-            waiting = f"slot '{job.slot}' is kept for run {ticket.get('run_id')}, which waits for it"
+            waiting = f"slot '{job.slot}' is reserved for run {ticket.get('run_id')}, which waits for it"
             raise Refused(waiting, tickets.holder_of(ticket), job.slot)
 
 

@@ -2,7 +2,7 @@
 """The checks inside a launch: those whose facts it gathers anyway.
 
 Findings of the plan's decisions have the names of the checks that report them in preflight, and their levels. Beyond
-what the plan needs, a check that could not be made stops no launch: preflight reports it.
+what the plan needs, a check that could not run stops no launch: preflight reports it.
 """
 
 from __future__ import annotations

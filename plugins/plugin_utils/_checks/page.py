@@ -54,7 +54,7 @@ def _verdict(report: Report, counts: Mapping[str, int]) -> Headline:
     if report.code == 1:
         return Headline("fail", f"Not ready for a launch: {count(counts['fail'], 'check')} failed", notes)
     if report.code == 2:
-        return Headline("error", f"Not known to be ready: {count(counts['error'], 'check')} could not be made", notes)
+        return Headline("error", f"Not known to be ready: {count(counts['error'], 'check')} could not run", notes)
     if counts["warn"] or counts["error"]:
         reserve = count(counts["warn"] + counts["error"], "check")
         return Headline("warn", f"Ready for a launch, but look at {reserve}", notes)

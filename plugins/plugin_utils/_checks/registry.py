@@ -19,7 +19,7 @@ from .properties import IMAGE, PROPERTIES
 
 @frozen
 class Check:
-    """A check: needs are the subsets of facts that it reads, blind is its default level if it could not be made."""
+    """A check: needs are the subsets of facts that it reads, blind is its default level if it could not run."""
 
     name: str
     description: str
@@ -160,7 +160,7 @@ def run(cluster: Cluster, gathered: Collection[str] | None = None) -> list[Resul
 
 
 def exit_code(results: list[Result]) -> int:
-    """Return 0: no problem, 1: a check failed, 2: a required check could not be made. A failure takes precedence."""
+    """Return 0: no problem, 1: a check failed, 2: a required check could not run. A failure takes precedence."""
     if any(result.finding.status == "fail" for result in results):
         return 1
     return 2 if any(result.finding.status == "error" and result.level == "fail" for result in results) else 0

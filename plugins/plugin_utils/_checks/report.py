@@ -171,7 +171,7 @@ def _wrapped(text: str, width: int, indent: int) -> list[str]:
 
 
 def problems(report: Report) -> list[Finding]:
-    """Return the findings that decide the exit code: checks that failed, then those that could not be made."""
+    """Return the findings that decide the exit code: checks that failed, then those that could not run."""
     failed = [result.finding for result in report.results if result.finding.status == "fail"]
     unmade = (
         result.finding for result in report.results if result.finding.status == "error" and result.level == "fail"
@@ -180,7 +180,7 @@ def problems(report: Report) -> list[Finding]:
 
 
 def verdict(report: Report) -> str:
-    """Return one line with the checks that failed or could not be made, and their nodes."""
+    """Return one line with the checks that failed or could not run, and their nodes."""
     parts = []
     for status in ("fail", "error"):
         nodes: dict[str, list[str]] = {}
@@ -194,5 +194,5 @@ def verdict(report: Report) -> str:
 
 
 def stops(report: Report, on: Sequence[str]) -> bool:
-    """Whether the task fails: on a failed check, or on one that could not be made."""
+    """Whether the task fails: on a failed check, or on one that could not run."""
     return report.code == {"fail": 1, "error": 2}.get(on[0]) if len(on) == 1 else report.code != 0

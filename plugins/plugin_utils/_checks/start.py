@@ -118,7 +118,7 @@ def slot(node: Node, cluster: Cluster) -> Outcome:
     if holder is None:
         return passed(f"slot {slot} is free", SLOT)
     if holder.waits and holder.nonce == cluster.launch.nonce:
-        return passed(f"slot {slot} is kept for this launch", SLOT)
+        return passed(f"slot {slot} is reserved for this launch", SLOT)
     since = earliest(other.facts.holder for other in cluster.nodes.values()).get(holder.nonce)
     remedy = cluster.launch.invocation.fill(add_stop(QUEUE, holder))
     return failed(describe_keeper(slot, node.name, holder, since), EXPECTED, SLOT, remedy)

@@ -28,7 +28,7 @@ def describe_keeper(slot: str, node: str, holder: LaunchHolder, since: str | Non
     owner = describe_owner(node, holder, since)
     if holder.waits:
         state = "is about to start" if holder.has_come else "waits for it"
-        return f"slot {slot} is kept for run {holder.run_id}{owner}, which {state}"
+        return f"slot {slot} is reserved for run {holder.run_id}{owner}, which {state}"
     return f"slot {slot} is held by {f'run {holder.run_id}' if holder.run_id else 'an unidentified run'}{owner}"
 
 

@@ -95,7 +95,7 @@ REASONS = (
         r"no route to host|network is unreachable|host is down|host is unreachable",
         "there is no route to {host}",
         "a host that this machine reaches",
-        "check that it is on and that this machine has a route to its network (ip route get ADDRESS)",
+        "check that it is powered on and that this machine has a route to its network (ip route get ADDRESS)",
     ),
     Reason(
         ReasonKey.WRONG_SUDO_PASSWORD,
@@ -169,7 +169,7 @@ REASONS = (
         r"timed out|timeout",
         "{host} port {port} does not answer",
         "an answer within seconds",
-        "check that it is on, and that no firewall drops packets from this machine",
+        "check that it is powered on, and that no firewall drops packets from this machine",
     ),
     Reason(
         ReasonKey.CLOSED_CONNECTION,

@@ -102,7 +102,7 @@ def make_request(
     if words := extra_vars.get("_raw_params"):
         # Where Ansible puts the words of an unquoted value with blanks.
         lines.append(
-            f"-e: {display(words)} is not NAME=VALUE; quote a value with blanks: -e \"NAME='two words'\", "
+            f"-e: {display(words)} is not NAME=VALUE; quote a value with spaces: -e \"NAME='two words'\", "
             "or give one JSON object: -e '{\"NAME\": ...}'"
         )
     refusals = refuse_unknown(verb, extra_vars, documented)

@@ -48,7 +48,7 @@ class Starter:
 
     def ended(self, host: Host, job: Job, pid: int | None) -> str | None:
         """Return how the runner ended, None while it lives or where that is not known."""
-        return "it ended at once" if pid is not None and host.child_ended(pid) else None
+        return "it exited immediately" if pid is not None and host.child_ended(pid) else None
 
     def last_words(self, host: Host, job: Job) -> list[str]:
         """Return the last lines of a runner that did not begin."""

@@ -65,7 +65,7 @@ def test_preflight_that_passes() -> None:
 def test_preflight_where_a_node_is_silent() -> None:
     document = PageParser(render_preflight(report("laptop", silent="<b>gone</b>")))
     check_structure(document)
-    assert "Not known to be ready: 1 check could not be made" in document.texts
+    assert "Not known to be ready: 1 check could not run" in document.texts
     assert "<b>gone</b>" in document.texts
 
 

@@ -21,7 +21,7 @@ OTHER = {
     "waits": True,
 }
 HELD = "waiting on n1: slot gpu is held by run run0 of ann since 2026-11-20T14:30:52Z"
-KEPT = "waiting on n1: slot gpu is kept for run run1 of bob since 2026-11-20T14:31:00Z, which waits for it"
+KEPT = "waiting on n1: slot gpu is reserved for run run1 of bob since 2026-11-20T14:31:00Z, which waits for it"
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,8 @@ def test_a_node_that_is_not_reached_has_its_remedy() -> None:
         (
             {"failed": True, "msg": "Timed out after 12 second(s).", "timedout": {"frame": "", "period": 12}},
             "no answer within 12 s",
-            "node9: answer: no answer within 12 s; expected an answer within seconds (Ansible); check that it is on, "
-            "and that no firewall drops packets from this machine",
+            "node9: answer: no answer within 12 s; expected an answer within seconds (Ansible); check that it is "
+            "powered on, and that no firewall drops packets from this machine",
         ),
     ],
 )
