@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+import hmac
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,8 +51,9 @@ NO_REQUEST = (
 )
 # Marks what was registered for a request: one command may have several verbs.
 TOKEN = "request_token"
-# Made before Ansible forks a worker for the task.
+# Made before Ansible forks a worker for the task; the workers of all hosts have the same ones.
 INTERRUPT = Interrupt()
+SECRET = secrets.token_bytes(32)
 color_of = constants.config.get_config_value
 
 
@@ -155,11 +158,13 @@ class ActionModule(Action):
             hosts=variables.get("ansible_play_hosts_all", ()),
             interrupt=INTERRUPT,
             is_checked=self._task.check_mode,
+            shows_diff=self._task.diff,
             forks=int(context.CLIARGS.get("forks") or constants.config.get_config_value("DEFAULT_FORKS")),
             width=WIDTH,
             cli_options=context.CLIARGS,
             launch_defaults=self.launch_defaults(),
             run_command=_run_command,
+            derive_key=_derive_key,
         )
 
     def _finish(self, conclusion: Conclusion) -> dict[str, Any]:
@@ -221,3 +226,7 @@ def _run_command(argv: Sequence[str], timeout_s: float) -> str | None:
     """Return the standard output of a command on the controller, None if it is not installed."""
     done = Host().run(argv, timeout_s)
     return None if done.missing else done.out
+
+
+def _derive_key(subject: str) -> str:
+    return hmac.digest(SECRET, subject.encode(), "sha256").hex()

@@ -48,9 +48,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._screen.results impor
 )
 from ansible_collections.muster.train.plugins.plugin_utils._screen.stages import (
     STAGES,
+    Stage,
     is_own,
     stage_line,
-    stage_of,
     task_title,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import node_names
@@ -131,7 +131,7 @@ class CallbackModule(Default):
     @unless_verbose
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         self._handle_warnings(result.result)
-        stage = STAGES.get(module_of(result.task))
+        stage = stage_of(result.task)
         text = "" if result.task.loop and "results" in result.result else self._failure(result)
         has_reporter = is_own(result.task.action) and ignore_errors
         # Another task says what failed, or this one has printed it.
@@ -203,7 +203,7 @@ class CallbackModule(Default):
 
     def _end(self, task: Any, log: TaskLog) -> None:
         """Print what is said of all hosts of a task."""
-        title, stage = task_title(task.get_name().strip()), stage_of(module_of(task), task.args)
+        title, stage = task_title(task.get_name().strip()), stage_of(task)
         for kind in ("failed", "unreachable"):
             for text, hosts in log.texts(kind):
                 if text and len(hosts) > 1:
@@ -281,6 +281,12 @@ def module_of(task: Any) -> str:
     with contextlib.suppress(LookupError):  # the task says so
         step = find_step(task.args["name"]) if task.action == "muster.train.step" else None
     return f"muster.train.{step.module}" if isinstance(step, Ask) else str(task.action)
+
+
+def stage_of(task: Any) -> Stage | None:
+    """Return the stage of a task, by the step that it carries or by the module that it runs."""
+    step = task.args.get("name") if task.action == "muster.train.step" else None
+    return STAGES.get(str(step)) or STAGES.get(module_of(task))
 
 
 def _unreachable(result: Any) -> str:

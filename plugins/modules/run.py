@@ -16,7 +16,7 @@ description:
     connection or this module ends.
   - The runners of several nodes wait for each other and start their launchers together. If one does not join, or fails,
     they end together.
-  - A job is one entry of the plan that M(muster.train.run_plan) returns.
+  - A job is one entry of C(jobs) in the plan, which the role P(muster.train.launch#role) makes.
 options:
   job: {description: The node's job from the plan., type: dict, required: true}
   plan: {description: 'The whole plan. The head keeps it, so that any controller can collect it.', type: dict}

@@ -28,8 +28,6 @@ attributes:
     support: none
   diff_mode:
     support: none
-seealso:
-  - module: muster.train.run_turn
 """
 
 EXAMPLES = r"""

@@ -249,4 +249,4 @@ def test_the_role_without_its_playbook(cluster: Cluster) -> None:
     playbook.write_text(json.dumps([{"hosts": "nodes", "gather_facts": False, "roles": ["muster.train.launch"]}]))
     played = cluster.play(str(playbook))
     assert_nothing_started(cluster, played)
-    assert "there is no request to plan, because no play has checked one before: import the whole" in played.out
+    assert "no play has checked a request before this task: import the playbook of the verb" in played.out

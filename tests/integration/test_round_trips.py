@@ -11,17 +11,12 @@ from typing import Any
 import pytest
 from ansible_runner.interface import run
 
+from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Conclude, find_step
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 from ansible_collections.muster.train.tests.support.play import ROOT, search_path
 
 STEP = "muster.train.step"
-FACTS, JOB, FOLLOW = "muster.train.run_facts", "muster.train.run_start", "muster.train.run_follow"
-# The controller's own steps: they run once, on the head's name, and execute no module anywhere.
-CONTROLLER = {
-    "muster.train.run_plan",
-    "muster.train.step",
-    FOLLOW,
-}
+FACTS, JOB, FOLLOW = "launch.gather", "launch.start", "muster.train.run_follow"
 
 
 def counted(cluster: Cluster) -> None:
@@ -44,7 +39,7 @@ def launch(cluster: Cluster, tmp_path: Path, **parameters: Any) -> list[tuple[st
 
 
 def play(cluster: Cluster, tmp_path: Path, playbook: str, **parameters: Any) -> list[tuple[str, str, str]]:
-    """Run a playbook by ansible-runner; return (host, action, outcome) of every task, in order."""
+    """Run a playbook by ansible-runner; return (host, action or step, outcome) of every task, in order."""
     (tmp_path / "runner").mkdir()
     done = run(
         private_data_dir=str(tmp_path / "runner"),
@@ -52,7 +47,11 @@ def play(cluster: Cluster, tmp_path: Path, playbook: str, **parameters: Any) -> 
         playbook=str(ROOT / playbook),
         inventory=str(cluster.inventory),
         extravars=parameters,
-        envvars={"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "PATH": search_path()},
+        envvars={
+            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+            "ANSIBLE_DISPLAY_ARGS_TO_STDOUT": "1",
+            "PATH": search_path(),
+        },
         quiet=True,
     )
     assert (done.status, done.rc) == ("successful", 0), done.stdout.read()
@@ -61,7 +60,8 @@ def play(cluster: Cluster, tmp_path: Path, playbook: str, **parameters: Any) -> 
         kind, data = event["event"], event.get("event_data", {})
         if kind.startswith("runner_on_") and kind not in ("runner_on_start", "runner_on_skipped"):
             action = data.get("resolved_action") or data["task_action"]
-            events.append((data["host"], action, kind.removeprefix("runner_on_")))
+            name = data["task_args"].removeprefix("name=") if action == STEP else action
+            events.append((data["host"], name, kind.removeprefix("runner_on_")))
     return events
 
 
@@ -73,13 +73,22 @@ def by_node(events: list[tuple[str, str, str]]) -> dict[str, list[str]]:
     return names
 
 
+def on_node(actions: list[str]) -> list[str]:
+    """Leave out the controller's own steps: they run once, on the head's name, and execute no module anywhere."""
+    return [name for name in actions if name != FOLLOW and not _concludes(name)]
+
+
+def _concludes(action: str) -> bool:
+    return not action.startswith("muster.train.") and isinstance(find_step(action), Conclude)
+
+
 @pytest.mark.gate
 def test_two_modules_per_node_until_the_ranks_run(cluster: Cluster, tmp_path: Path) -> None:
     cluster.names = ["a", "b", "c"]
     counted(cluster)
     actions = by_node(launch(cluster, tmp_path, channels=42, follow=False, script_args=["--seconds", "300"]))
     head, *others = cluster.names
-    assert [action for action in actions[head] if action not in CONTROLLER] == [FACTS, JOB]
+    assert on_node(actions[head]) == [FACTS, JOB]
     for node in others:
         assert actions[node] == [FACTS, JOB]
     assert {node: starts(cluster, node) for node in cluster.names} == dict.fromkeys(cluster.names, 2)
@@ -93,10 +102,10 @@ def test_following_runs_no_module(cluster: Cluster, tmp_path: Path) -> None:
     order = [(host, action) for host, action, _time in events]
     at = order.index(("node0", FOLLOW))
     before, after = by_node(events[:at]), by_node(events[at + 1 :])
-    assert [action for action in before["node0"] if action not in CONTROLLER] == [FACTS, JOB]
+    assert on_node(before["node0"]) == [FACTS, JOB]
     assert before["node1"] == [FACTS, JOB]
     # Then each node is asked once more, for the files that are collected.
-    assert [action for action in after["node0"] if action not in CONTROLLER] == ["muster.train.run_collect"]
+    assert on_node(after["node0"]) == ["muster.train.run_collect"]
     assert after["node1"] == ["muster.train.run_collect"]
     assert {node: starts(cluster, node) for node in cluster.names} == {"node0": 3, "node1": 3}
 
@@ -108,8 +117,7 @@ def test_preflight_contacts_every_node_once(cluster: Cluster, tmp_path: Path) ->
     cluster.policy["preflight_levels"] = dict.fromkeys(quiet, "off")
     counted(cluster)
     actions = by_node(play(cluster, tmp_path, "playbooks/preflight.yml"))
-    # A step asks every node, and the head's name is also that of the step that concludes.
-    assert {node: actions[node] for node in cluster.names} == {"a": [STEP, STEP], "b": [STEP], "c": [STEP]}
+    assert [on_node(actions[node]) for node in cluster.names] == [["preflight.gather_facts"]] * 3
     assert {node: starts(cluster, node) for node in cluster.names} == dict.fromkeys(cluster.names, 1)
 
 

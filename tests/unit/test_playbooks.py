@@ -97,7 +97,7 @@ def test_a_task_gives_the_options_that_its_module_requires() -> None:
         ({"tasks": [{"always": [{"ansible.builtin.setup": {}, "run_once": True}]}]}, True),
         ({"ansible.builtin.set_fact": {}, "run_once": True, "delegate_facts": True}, False),
         ({"ansible.builtin.set_fact": {}}, False),
-        ({"muster.train.run_plan": {}, "run_once": True}, False),
+        ({"muster.train.step": {}, "run_once": True}, False),
     ],
 )
 def test_facts_that_are_set_once_are_found(task: dict[str, Any], expected: bool) -> None:
@@ -126,9 +126,9 @@ def test_a_step_that_concludes_runs_once_and_one_that_asks_on_every_host() -> No
 
 def test_every_stage_is_that_of_a_task() -> None:
     tasks = [task for path in TASK_FILES for task, _once in tasks_of(document(path)) if isinstance(task, dict)]
-    steps = [find_step(task[STEP]["name"]) for task in tasks if STEP in task]
-    modules = {f"muster.train.{step.module}" for step in steps if isinstance(step, Ask)}
-    assert {action for action in STAGES if not any(action in task for task in tasks)} <= modules
+    steps = {name: find_step(name) for task in tasks if STEP in task for name in [task[STEP]["name"]]}
+    modules = {f"muster.train.{step.module}" for step in steps.values() if isinstance(step, Ask)}
+    assert {stage for stage in STAGES if not any(stage in task for task in tasks)} <= modules | {*steps}
 
 
 @pytest.mark.parametrize(("verb", "tags"), TAGS.items())

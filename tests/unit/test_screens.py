@@ -57,9 +57,10 @@ class Screen:
         self.callback._plugin_options = {"display_failed_stderr": False, "show_custom_stats": False}
 
     def stage(self, action: str, unreachable: tuple[str, ...] = (), changed: bool = False) -> None:
-        """Run a task on every node."""
+        """Run a task on every node: an action, or a step of a verb."""
         task = SimpleNamespace(
-            action=f"muster.train.{action}", _uuid=action, args={}, loop=None, run_once=False, check_mode=False,
+            action=f"muster.train.{'step' if '.' in action else action}", _uuid=action, args={"name": action},
+            loop=None, run_once=False, check_mode=False,
             ignore_unreachable=True, get_name=lambda: action,
         )  # fmt: skip
         self.callback.v2_playbook_on_task_start(task, False)
@@ -113,8 +114,8 @@ def shown(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_launch(shown: Screen) -> None:
-    shown.stage("run_facts")
-    shown.stage("run_start")
+    shown.stage("launch.gather")
+    shown.stage("launch.start")
     shown.conclude("launch", "launch.announce", shown.answers("running"))
     screen.show(["running  step 400/1000  loss 1.932  5.3M tokens/s  12:34 elapsed  ETA 18:51"])
     shown.stage("run_collect")
@@ -130,8 +131,8 @@ def test_launch_failed(shown: Screen) -> None:
         "time": 2.0,
     }
     failure["log_tail"] = ["torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB."]
-    shown.stage("run_facts")
-    shown.stage("run_start")
+    shown.stage("launch.gather")
+    shown.stage("launch.start")
     shown.conclude("launch", "launch.announce", shown.answers("running"))
     shown.stage("run_collect")
     peers: dict[str, Any] = {node: {"why": "n002: a rank failed"} for node in shown.nodes}

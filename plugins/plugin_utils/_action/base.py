@@ -16,8 +16,6 @@ from .._findings.errors import UserError
 from . import output_format
 from .connection import ModuleRunner
 from .controller import end_with_controller, end_without_reader, print_lines_at_once
-from .files import PAGE_EXPECTED, read_text, relative, write_text
-from .screen import show
 
 # Ansible imports an action in its main process before it forks a worker for it.
 end_without_reader()
@@ -107,14 +105,3 @@ class ControllerAction(Action):
 
     BYPASS_HOST_LOOP = True
     _requires_connection = False
-
-    def write_page(self, path: Path, text: str) -> bool:
-        """Write a page, except in check mode, and say where it is; return whether its content changed.
-
-        The last line of a page marks its content.
-        """
-        changed = (read_text(path) or "").splitlines()[-1:] != text.splitlines()[-1:]
-        if not self._task.check_mode:
-            write_text(path, text, "page", PAGE_EXPECTED)
-            show(["", f"  page: {relative(path)}"])
-        return changed

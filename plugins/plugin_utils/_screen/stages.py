@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
@@ -29,10 +29,12 @@ class Stage:
         return (self.checked if is_checked else None if is_changed else self.unchanged) or self.done
 
 
-# By the action of the task.
+# By the task's step of a verb, and else by the module that it runs.
 STAGES = {
-    **dict.fromkeys((f"{PREFIX}node_facts", f"{PREFIX}run_facts"), Stage("gathered {}")),
-    f"{PREFIX}run_start": Stage("started {}", reported=True),
+    "launch.start": Stage("started {}", reported=True),
+    # Of a launch that did not start on all nodes.
+    "launch.withdraw": Stage("withdrew this launch from {}", unchanged="found nothing of this launch on {}"),
+    f"{PREFIX}node_facts": Stage("gathered {}"),
     f"{PREFIX}run_info": Stage("read the run on {}"),
     f"{PREFIX}run_stacks": Stage("took the stacks on {}"),
     f"{PREFIX}run_stop": Stage(
@@ -41,14 +43,6 @@ STAGES = {
     f"{PREFIX}run_collect": Stage("collected the run from {}", checked="looked for what to collect on {}"),
     f"{PREFIX}run_prune": Stage("cleaned up {}", checked="looked for what to remove on {}"),
 }
-
-# A stop of one launch: that which did not start on all nodes.
-WITHDRAWN = Stage("withdrew this launch from {}", unchanged="found nothing of this launch on {}")
-
-
-def stage_of(action: str, options: Container[str]) -> Stage | None:
-    """Return the stage of a task, by its action and the options that it has."""
-    return WITHDRAWN if action == f"{PREFIX}run_stop" and "nonce" in options else STAGES.get(action)
 
 
 def is_own(action: str) -> bool:

@@ -63,6 +63,7 @@ class Play:
     None if there is nothing, or only of an earlier verb of this command; copy what you need of it with `plain`.
     run_command(argv, seconds) runs a command on the controller, in the C locale and without input; it returns the
     standard output, None if the command is not installed. cli_options are Ansible's, by its names for them.
+    derive_key(subject) returns a secret of this command, the same one for every host, which is kept nowhere.
     """
 
     request: Mapping[str, Any]
@@ -75,11 +76,13 @@ class Play:
     hosts: Sequence[str] = ()  # of this play
     interrupt: Interrupt | None = None
     is_checked: bool = False  # check mode: nothing is changed
+    shows_diff: bool = False  # --diff
     forks: int = 5  # how many hosts Ansible works on at a time
     width: int = 100  # columns of a table
     cli_options: Mapping[str, Any] = field(default_factory=dict)
     launch_defaults: Mapping[str, Any] = field(default_factory=dict)  # of the role `launch`
     run_command: Callable[[Sequence[str], float], str | None] = lambda _argv, _timeout_s: None
+    derive_key: Callable[[str], str] = lambda _subject: ""
 
     @property
     def parameters(self) -> dict[str, Any]:

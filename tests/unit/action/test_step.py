@@ -172,7 +172,7 @@ def test_a_step_knows_its_play(stage: Stage) -> None:
 
     def look(play: Play) -> Conclusion:
         known: dict[str, Any] = {"request": play.request, "groups": play.groups, "heads": play.heads}
-        known.update(hosts=play.hosts, is_checked=play.is_checked, forks=play.forks)
+        known.update(hosts=play.hosts, is_checked=play.is_checked, shows_diff=play.shows_diff, forks=play.forks)
         known["answers"] = [play.read_answer(host, "launch__info") for host in ("node0", "node1", "node2")]
         known["defaults"] = play.launch_defaults["launch_slot"]
         return Conclusion(result=known)
@@ -185,6 +185,7 @@ def test_a_step_knows_its_play(stage: Stage) -> None:
         "heads": ["node0"],
         "hosts": ["node0"],
         "is_checked": True,
+        "shows_diff": True,
         "forks": 7,
         "answers": ["{{ never }}", None, None],
         "defaults": "default",

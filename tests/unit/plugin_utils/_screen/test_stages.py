@@ -12,7 +12,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._screen.stages import
     STAGES,
     lasted,
     stage_line,
-    stage_of,
     task_title,
 )
 
@@ -43,10 +42,7 @@ def test_a_stage_names_the_nodes_that_are_missing() -> None:
 )
 def test_a_stage_says_what_was_done_and_not_what_would_be(is_changed: bool, is_checked: bool, text: str) -> None:
     assert STAGES["muster.train.run_stop"].text(is_changed, is_checked) == text
-    withdrawn = stage_of("muster.train.run_stop", ["workdir", "nonce"])
-    assert withdrawn is not None
-    assert withdrawn.text(True, False) == "withdrew this launch from {}"
-    assert stage_of("muster.train.run_stop", ["workdir"]) is STAGES["muster.train.run_stop"]
+    assert STAGES["launch.withdraw"].text(True, False) == "withdrew this launch from {}"
     assert STAGES["muster.train.run_info"].text(is_changed, is_checked) == "read the run on {}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action run_plan as a task of a real playbook."""
+"""The plan of a launch as a task of a real playbook."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ def test_through_ansible_playbook(tmp_path: Path) -> None:
     tasks = [
         {"ansible.builtin.set_fact": {"launch__facts": {"ansible_facts": answer}}},
         {
-            "muster.train.run_plan": {"request": "{{ lookup('file', playbook_dir ~ '/request.json') | from_json }}"},
+            "muster.train.step": {"name": "launch.plan"},
             "vars": {"root": "/r"},
+            "run_once": True,
             "register": "made",
         },
         {
@@ -50,8 +51,13 @@ def test_through_ansible_playbook(tmp_path: Path) -> None:
             "run_once": True,
         },
     ]
-    play = [{"hosts": "nodes", "gather_facts": False, "tasks": tasks}]
-    (tmp_path / "play.yml").write_text(yaml.safe_dump(play, sort_keys=False))
+    checked = {"request": "{{ lookup('file', playbook_dir ~ '/request.json') | from_json }}", "request_token": "now"}
+    checking = {"ansible.builtin.set_fact": {"launch__request": checked}}
+    plays = [
+        {"hosts": "localhost", "gather_facts": False, "tasks": [checking]},
+        {"hosts": "nodes", "gather_facts": False, "tasks": tasks},
+    ]
+    (tmp_path / "play.yml").write_text(yaml.safe_dump(plays, sort_keys=False))
     (tmp_path / "ansible.cfg").touch()
     settings = {
         "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"),
