@@ -15,7 +15,8 @@ from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Clust
 from ansible_collections.muster.train.tests.support.play import ROOT, search_path
 
 STEP = "muster.train.step"
-FACTS, JOB, FOLLOW = "muster.train.run_facts", "muster.train.run_start", "muster.train.run_follow"
+FACTS, JOB = "muster.train.run_facts", "muster.train.run_start"
+FOLLOW = "Follow the run"  # the name of a task
 # The controller's own steps: they run once, on the head's name, and execute no module anywhere.
 CONTROLLER = {
     "muster.train.run_plan",
@@ -44,7 +45,7 @@ def launch(cluster: Cluster, tmp_path: Path, **parameters: Any) -> list[tuple[st
 
 
 def play(cluster: Cluster, tmp_path: Path, playbook: str, **parameters: Any) -> list[tuple[str, str, str]]:
-    """Run a playbook by ansible-runner; return (host, action, outcome) of every task, in order."""
+    """Run a playbook by ansible-runner; return (host, action or FOLLOW, outcome) of every task, in order."""
     (tmp_path / "runner").mkdir()
     done = run(
         private_data_dir=str(tmp_path / "runner"),
@@ -61,6 +62,7 @@ def play(cluster: Cluster, tmp_path: Path, playbook: str, **parameters: Any) -> 
         kind, data = event["event"], event.get("event_data", {})
         if kind.startswith("runner_on_") and kind not in ("runner_on_start", "runner_on_skipped"):
             action = data.get("resolved_action") or data["task_action"]
+            action = FOLLOW if data["task"] == FOLLOW else action
             events.append((data["host"], action, kind.removeprefix("runner_on_")))
     return events
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 
+from .._action.channel import Channel
 from .._action.interrupt import Interrupt
 from .._findings.errors import UserError
 from .._request.settings import values
@@ -62,7 +64,8 @@ class Play:
     the task's host, with its role's defaults. read_answer(host, name) returns what a task has registered for a host,
     None if there is nothing, or only of an earlier verb of this command; copy what you need of it with `plain`.
     run_command(argv, seconds) runs a command on the controller, in the C locale and without input; it returns the
-    standard output, None if the command is not installed. cli_options are Ansible's, by its names for them.
+    standard output, None if the command is not installed. cli_options are Ansible's, by its names for them. channel is
+    shared by the hosts of a step. clock returns seconds, of which only differences mean something, and pause waits.
     """
 
     request: Mapping[str, Any]
@@ -74,6 +77,9 @@ class Play:
     heads: Sequence[str] = ()  # of which one is the head of the run
     hosts: Sequence[str] = ()  # of this play
     interrupt: Interrupt | None = None
+    channel: Channel = field(default_factory=Channel)
+    clock: Callable[[], float] = time.monotonic
+    pause: Callable[[float], None] = time.sleep
     is_checked: bool = False  # check mode: nothing is changed
     forks: int = 5  # how many hosts Ansible works on at a time
     width: int = 100  # columns of a table
