@@ -122,6 +122,16 @@ def test_lines_wait_until_each_node_has_answered() -> None:
     assert [due.text for due in merger.due(at_end=True)] == ["n1 9"]
 
 
+def test_of_what_was_there_before_only_the_last_lines_are_shown() -> None:
+    now = [0.0]
+    merger = Merger(["n1", "n2"], 2, lambda: now[0])
+    merger.add("n1", [line(1, "n1")])
+    now[0] = 0.5
+    merger.add("n2", [line(second, "n2") for second in (1, 2, 3, 4)])
+    assert [due.text for due in merger.due()] == ["n2 3", "n2 4"]
+    assert merger.due(at_end=True) == []
+
+
 def test_the_column_of_ranks_only_grows() -> None:
     page = Page()
     assert page.text([line(1, "n1")]) == ["2026-11-20 14:30:01.000 n1/rank0 | n1 1"]
