@@ -16,6 +16,7 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import WIDTH, Action, raw_values
 from ansible_collections.muster.train.plugins.plugin_utils._action.build import build_module
+from ansible_collections.muster.train.plugins.plugin_utils._action.channel import Channel
 from ansible_collections.muster.train.plugins.plugin_utils._action.document_output import print_document
 from ansible_collections.muster.train.plugins.plugin_utils._action.files import (
     diff,
@@ -52,7 +53,7 @@ NO_REQUEST = (
 # Marks what was registered for a request: one command may have several verbs.
 TOKEN = "request_token"
 # Made before Ansible forks a worker for the task; the workers of all hosts have the same ones.
-INTERRUPT = Interrupt()
+INTERRUPT, CHANNEL = Interrupt(), Channel()
 SECRET = secrets.token_bytes(32)
 color_of = constants.config.get_config_value
 
@@ -157,6 +158,7 @@ class ActionModule(Action):
             heads=plain(checked.get("heads", ())),
             hosts=variables.get("ansible_play_hosts_all", ()),
             interrupt=INTERRUPT,
+            channel=CHANNEL,
             is_checked=self._task.check_mode,
             shows_diff=self._task.diff,
             forks=int(context.CLIARGS.get("forks") or constants.config.get_config_value("DEFAULT_FORKS")),

@@ -16,7 +16,7 @@ from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Clust
 from ansible_collections.muster.train.tests.support.play import ROOT, search_path
 
 STEP = "muster.train.step"
-FACTS, JOB, FOLLOW = "launch.gather", "launch.start", "muster.train.run_follow"
+FACTS, JOB, FOLLOW = "launch.gather", "launch.start", "follow.watch"
 
 
 def counted(cluster: Cluster) -> None:
@@ -75,7 +75,7 @@ def by_node(events: list[tuple[str, str, str]]) -> dict[str, list[str]]:
 
 def on_node(actions: list[str]) -> list[str]:
     """Leave out the controller's own steps: they run once, on the head's name, and execute no module anywhere."""
-    return [name for name in actions if name != FOLLOW and not _concludes(name)]
+    return [name for name in actions if not _concludes(name)]
 
 
 def _concludes(action: str) -> bool:

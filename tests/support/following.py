@@ -1,18 +1,30 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An action that follows a run: what it reads and is answered comes from lists, and its time is a number."""
+"""A run that is followed on its head: what is read and answered comes from lists, and time is a number."""
 
 from __future__ import annotations
 
+import base64
+import dataclasses
 import json
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+import signal
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any
 from unittest.mock import MagicMock
 
-from ansible.errors import AnsibleConnectionFailure
+import pytest
 
-from ansible_collections.muster.train.plugins.action import run_follow as follow
+from ansible_collections.muster.train.plugins.plugin_utils._action import screen
+from ansible_collections.muster.train.plugins.plugin_utils._action.interrupt import Interrupt
+from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import (
+    CommandOutput,
+    Conclude,
+    Conclusion,
+    HostSession,
+    Unreachable,
+)
+from ansible_collections.muster.train.tests.support.verbs import play_of, texts
 
 
 class Unframed(str):
@@ -20,17 +32,10 @@ class Unframed(str):
 
 
 # What one read gives: the lines of state and heartbeat, or the connection's failure.
-Read = str | AnsibleConnectionFailure
+Read = str | Unreachable
 RUN_DIR = "/w/.muster/nodes/node0/runs/run1"
-ARGS = {
-    "run_dir": RUN_DIR,
-    "workdir": "/w",
-    "run_id": "run1",
-    "node": "node0",
-    "docker": ["sudo", "docker"],
-}
 ALIVE = {"run": {"alive": True, "phase": "running"}}
-AWAY = AnsibleConnectionFailure("no route to host")
+AWAY = Unreachable("no route to host")
 # An endless following would make a test endless.
 MOST_READS = 2000
 
@@ -43,68 +48,83 @@ def beating() -> Iterator[str]:
     return (reads("running", {"count": number, "elapsed_s": number}) for number in count(1))
 
 
-class Fake(follow.ActionModule):
-    """Reads and answers from lists; waiting costs a second of a clock that nothing else moves."""
+class Head:
+    """A head that a step follows. Waiting costs a second of its clock, which nothing else moves but a slow read."""
 
-    def __init__(self, texts: Iterator[Read], answers: Sequence[dict[str, Any] | Exception], **args: Any) -> None:
-        task = MagicMock(args={**ARGS, **args}, async_val=0, check_mode=False)
-        super().__init__(task, MagicMock(), MagicMock(), MagicMock(), MagicMock(), None)
-        self.texts, self.answers = texts, iter(answers)
+    def __init__(
+        self,
+        looks: Iterable[Read],
+        answers: Iterable[Mapping[str, Any]] = (),
+        interrupt_at: float | None = None,
+        read_takes: float = 0.0,
+        log: str = "",
+        known: Mapping[str, Any] | None = None,
+        **given: Any,
+    ) -> None:
+        """known is what tasks have registered, and given the parameters with the `verb`."""
+        self.looks, self.answers = iter(looks), iter(answers)
+        self.interrupt_at, self.read_takes, self.log = interrupt_at, read_takes, log
         self.seconds = 0.0
+        self.printed: list[str] = []
         self.built: list[str] = []
-        self.read: list[str] = []
+        self.read: list[list[str]] = []
         self.asked: list[float] = []
         self.pauses: list[float] = []
-        self.interrupt_at: float | None = None
-        self.read_takes: float = 0.0
+        self.interrupt = Interrupt()
+        verb = given.pop("verb", "follow")
+        answers_of = {"launch__info": {"run": {"run_id": "run1", "phase": "running", "run_dir": RUN_DIR}}}
+        plan = {"launch__plan": {"plan": {"run_id": "run1", "head": {"node": "node0"}}}} if verb == "launch" else {}
+        play = play_of(
+            verb,
+            {"node0": {**answers_of, **plan, **(known or {})}},
+            {"lines": 0, "follow": True, **given},
+            {"launch_workdir": "/w", "launch_docker": ["sudo", "docker"]},
+            run_id="run1",
+            call="ansible-playbook -i lab",
+        )
+        session = HostSession(
+            run_module=self._answer, run_words=self._print, prepare_module=lambda module: self.built.append(module)
+        )
+        self.play = dataclasses.replace(
+            play, host=session, interrupt=self.interrupt, clock=lambda: self.seconds, pause=self._pause
+        )
 
-    def _clock(self) -> float:
-        return self.seconds
+    def conclude(self, step: Conclude) -> Conclusion:
+        """Return what the step concludes; what it prints is kept, warnings too."""
+        with pytest.MonkeyPatch.context() as patch:
+            display = MagicMock(display=lambda line, **_options: self.printed.append(line))
+            display.warning = self.printed.append
+            patch.setattr(screen, "display", display)
+            conclusion = step.conclusion(self.play)
+        self.printed += texts(conclusion)
+        return conclusion
 
-    def _wait(self, seconds: float) -> bool:
-        self.pauses.append(seconds)
-        self.seconds += 1
-        return self.seconds != self.interrupt_at
-
-    def _low_level_execute_command(self, *words: Any, **_options: Any) -> dict[str, Any]:
+    def _print(self, words: str) -> CommandOutput:
         assert len(self.read) < MOST_READS, "it goes on for ever"
-        self.read.extend(words)
+        self.read.append(shlex.split(words)[4:])
         self.seconds += self.read_takes
-        text = next(self.texts)
-        if isinstance(text, AnsibleConnectionFailure):
+        text = next(self.looks)
+        if isinstance(text, Unreachable):
             raise text
         if isinstance(text, Unframed):
-            return {"rc": 0, "stdout": text}
-        marker, state, beat = shlex.split(words[0])[4], *(*text.splitlines(), "", "")[:2]
-        return {"rc": 0, "stdout": f"\x1b]0;gpu01\x07\n{marker}\n{state}\n\n{marker}\n{beat}\n{marker}\n"}
+            return CommandOutput(0, text, "")
+        marker = self.read[-1][0]
+        blocks = [f"document\n{_encoded(part)}" for part in (*text.splitlines(), "", "")[:2]]
+        blocks += [f"file {name} 1 0 {len(self.log)}\n{_encoded(self.log)}" for name in self.read[-1][2].split()]
+        return CommandOutput(0, "\x1b]0;gpu01\x07\n" + "".join(f"{marker} {part}\n" for part in (*blocks, "end")), "")
 
     def _pause(self, seconds: float) -> None:
-        self.seconds += seconds
+        self.pauses.append(seconds)
+        self.seconds += 1
+        if self.seconds == self.interrupt_at:
+            self.interrupt._on_interrupt(signal.SIGINT, None)
 
-    def _configure_module(self, module_name: str, *_words: Any, **_options: Any) -> Any:
-        assert not self.read, "it is built while the run begins"
-        self.built.append(module_name)
-
-    def _execute_module(self, *words: Any, **_options: Any) -> dict[str, Any]:
-        assert words == (
-            "muster.train.run_info",
-            {"workdir": "/w", "run_id": "run1", "node": "node0", "docker": ["sudo", "docker"]},
-        )
+    def _answer(self, module: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        asked = {"workdir": "/w", "run_id": "run1", "node": "node0", "docker": ["sudo", "docker"]}
+        assert (module, options) == ("run_info", asked)
         self.asked.append(self.seconds)
-        answer = next(self.answers)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        return dict(next(self.answers))
 
 
-Make = Callable[..., Fake]
-
-
-def outcome(action: Fake) -> dict[str, Any]:
-    result: dict[str, Any] = action.run(task_vars={})
-    assert result.pop("changed") is False
-    return result
-
-
-def ended(phase: str) -> dict[str, Any]:
-    return {"ended": True, "phase": phase, "interrupted": False}
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

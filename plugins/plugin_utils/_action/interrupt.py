@@ -35,7 +35,7 @@ class Interrupt:
         try:
             yield
         finally:
-            self._flags[AWAITED] = False
+            self._flags[AWAITED], self._flags[PRESSED] = False, False
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
         if self._flags[AWAITED] and not self.pressed:

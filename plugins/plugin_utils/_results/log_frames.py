@@ -17,7 +17,7 @@ _SCRIPT = r"""
 marker=$1 folder=$2 names=$3 most=$4 known=$5
 shift 5
 printf '\n'
-for path; do printf '%s document\n' "$marker"; base64 <"$path" 2>/dev/null; done
+for path; do printf '%s document\n' "$marker"; base64 "$path" 2>&1; done
 cd "$folder" 2>/dev/null && for name in $names; do
     [ -f "$name" ] && [ ! -L "$name" ] || continue
     set -- $(stat -c '%i %s' "$name")
@@ -46,7 +46,7 @@ class FilePart:
 
 @frozen
 class FolderNews:
-    """The documents, and a part of each file, which is empty where the file has not grown."""
+    """The documents, or why one could not be read, and a part of each file, empty where the file has not grown."""
 
     documents: list[str]
     parts: list[FilePart]
@@ -69,11 +69,19 @@ def parse_news(output: str, marker: str) -> FolderNews | None:
         if kind == "end":
             is_whole = True
         elif kind == "document":
-            documents.append(_decoded(body).decode("utf-8", "replace"))
+            documents.append(_document(body))
         elif match := _FILE.fullmatch(rest):
             data = _decoded(body)
             parts.append(FilePart(match[1], match[2], int(match[3]), int(match[4]), data))
     return FolderNews(documents, parts) if is_whole else None
+
+
+def _document(body: str) -> str:
+    """Return a document, or what was printed in its place."""
+    try:
+        return base64.b64decode("".join(body.split()), validate=True).decode("utf-8", "replace")
+    except (binascii.Error, ValueError):
+        return body
 
 
 def _decoded(text: str) -> bytes:

@@ -123,7 +123,10 @@ class Merger:
         now = self._clock()
         heard = [self._began if at is None else at for at in self._heard.values()]
         has_all = None not in self._heard.values()
-        limit = max(min(heard, default=now), now - (WINDOW_S if self._first is None else 2 * WINDOW_S))
+        # Of the first lines all are due at once, or those of a node that answers later would all be shown.
+        is_first = self._first is not None and has_all
+        window = WINDOW_S if self._first is None else 2 * WINDOW_S
+        limit = now if is_first else max(min(heard, default=now), now - window)
         arrived = [line.time for at, line in self._held if at_end or at <= limit]
         if not at_end and self._first is not None and not has_all and now - self._began < 2 * WINDOW_S:
             return []

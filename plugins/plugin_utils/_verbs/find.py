@@ -156,9 +156,10 @@ def subject(play: Play) -> tuple[str, str]:
     return str(choice["run_id"]), str(choice["head"])
 
 
-def launch_policy(play: Play, names: Sequence[str]) -> dict[str, Any]:
-    """Return variables of the role `launch` as the task's host has them."""
-    return {**{name: play.launch_defaults[name] for name in names}, **play.read_policy(names)}
+def launch_policy(play: Play, names: Sequence[str], host: str | None = None) -> dict[str, Any]:
+    """Return variables of the role `launch` as the task's host has them, or one that the task is delegated to."""
+    of_host = play.read_values(host, names) if host else {}
+    return {**{name: play.launch_defaults[name] for name in names}, **play.read_policy(names), **of_host}
 
 
 def nodes_of(play: Play) -> list[str]:

@@ -22,7 +22,6 @@ from .step import Conclude, Conclusion, Play, WantedFile
 
 # That of 1,000 nodes has about 10 MB.
 PLAN_BYTES = 64 << 20
-WORKDIR = ["launch_workdir"]
 
 
 @Conclude
@@ -94,5 +93,5 @@ def _read_plan_of_head(play: Play, run_id: str, head: str) -> tuple[str | None, 
 
 def _place(play: Play, run_id: str, head: str) -> Mapping[str, Any]:
     """Return where the run is on the head, by its own work directory; the task's would be the first host's."""
-    workdir = {**launch_policy(play, WORKDIR), **play.read_values(head, WORKDIR)}["launch_workdir"]
+    workdir = launch_policy(play, ("launch_workdir",), head)["launch_workdir"]
     return {"workdir": str(workdir), "run_id": run_id, "node": head}

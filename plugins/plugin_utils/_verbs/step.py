@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 
+from .._action.channel import Channel
 from .._action.interrupt import Interrupt
 from .._findings.errors import UserError
 from .._request.settings import values
@@ -63,7 +65,8 @@ class Play:
     None if there is nothing, or only of an earlier verb of this command; copy what you need of it with `plain`.
     run_command(argv, seconds) runs a command on the controller, in the C locale and without input; it returns the
     standard output, None if the command is not installed. cli_options are Ansible's, by its names for them.
-    derive_key(subject) returns a secret of this command, the same one for every host, which is kept nowhere.
+    derive_key(subject) returns a secret of this command, the same one for every host, which is kept nowhere. channel is
+    shared by the hosts of a step. clock returns seconds, of which only differences mean something, and pause waits.
     """
 
     request: Mapping[str, Any]
@@ -75,6 +78,9 @@ class Play:
     heads: Sequence[str] = ()  # of which one is the head of the run
     hosts: Sequence[str] = ()  # of this play
     interrupt: Interrupt | None = None
+    channel: Channel = field(default_factory=Channel)
+    clock: Callable[[], float] = time.monotonic
+    pause: Callable[[float], None] = time.sleep
     is_checked: bool = False  # check mode: nothing is changed
     shows_diff: bool = False  # --diff
     forks: int = 5  # how many hosts Ansible works on at a time

@@ -6,12 +6,12 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.muster.train.plugins.plugin_utils._results.grep import Grep
 from ansible_collections.muster.train.plugins.plugin_utils._results.log_frames import (
-    FolderNews,
     parse_news,
     read_news,
 )
@@ -25,6 +25,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.log_stream i
 )
 
 MARKER = "0123456789abcdef"
+NOISE = ("", "Welcome to gpu01\n", "\x1b]0;gpu01\x07", '{"phase": "failed"}', f"+ sh -c '...' {MARKER} document\n")
 
 
 def stamped(*texts: bytes, second: int = 0) -> bytes:
@@ -69,12 +70,23 @@ def test_what_is_too_much_is_skipped_and_said(tmp_path: Path) -> None:
     assert texts[-1] == "line 59999" and len(texts) == len(first)
 
 
-def test_the_documents_come_with_it(tmp_path: Path) -> None:
-    (tmp_path / "state.json").write_text('{"phase": "succeeded"}')
-    command = read_news(MARKER, [str(tmp_path / name) for name in ("state.json", "none")], "/nowhere", "*", 9, {})
+@pytest.mark.parametrize("before", NOISE)
+@pytest.mark.parametrize("after", NOISE)
+def test_the_documents_come_with_it_whatever_a_login_prints(tmp_path: Path, before: str, after: str) -> None:
+    (tmp_path / "it's $HOME").write_text('{"phase": "succeeded"}')
+    command = read_news(MARKER, [str(tmp_path / name) for name in ("it's $HOME", "none")], "/nowhere", "*", 9, {})
     output = subprocess.run(["sh", "-c", command], capture_output=True, check=False).stdout.decode()
-    assert parse_news(output, MARKER) == FolderNews(['{"phase": "succeeded"}', ""], [])
-    assert parse_news(output.replace(" end", ""), MARKER) is None
+    news = parse_news(before + output + after, MARKER)
+    assert news is not None
+    state, absent = news.documents
+    assert (state, news.parts) == ('{"phase": "succeeded"}', [])
+    # It is shown where the state cannot be read.
+    assert absent.strip() == f"base64: {tmp_path}/none: No such file or directory"
+
+
+@pytest.mark.parametrize("output", ["", "Welcome", f"\n{MARKER} document\ntext", f"{MARKER}\n{MARKER}\n"])
+def test_an_output_without_an_end(output: str) -> None:
+    assert parse_news(output, MARKER) is None
 
 
 @given(st.text())
@@ -108,6 +120,16 @@ def test_lines_wait_until_each_node_has_answered() -> None:
     assert [due.text for due in merger.due()] == ["n2 8"]
     merger.add("n1", [line(9, "n1")])
     assert [due.text for due in merger.due(at_end=True)] == ["n1 9"]
+
+
+def test_of_what_was_there_before_only_the_last_lines_are_shown() -> None:
+    now = [0.0]
+    merger = Merger(["n1", "n2"], 2, lambda: now[0])
+    merger.add("n1", [line(1, "n1")])
+    now[0] = 0.5
+    merger.add("n2", [line(second, "n2") for second in (1, 2, 3, 4)])
+    assert [due.text for due in merger.due()] == ["n2 3", "n2 4"]
+    assert merger.due(at_end=True) == []
 
 
 def test_the_column_of_ranks_only_grows() -> None:

@@ -1,17 +1,214 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the head has the run that is followed."""
+"""When a follow and the wait for a start end, when they ask the module, and when they give up."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from itertools import chain, islice, repeat
 from typing import Any
 
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import follow
-from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Play
+from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Conclude
+from ansible_collections.muster.train.tests.support.following import (
+    ALIVE,
+    AWAY,
+    RUN_DIR,
+    Head,
+    Read,
+    Unframed,
+    beating,
+    reads,
+)
 from ansible_collections.muster.train.tests.support.reports import RUN_ID, info
 from ansible_collections.muster.train.tests.support.verbs import play_of
+
+TALK = Unframed('\x1b]0;gpu01\x07{"phase": "failed"}\n')
+OBSERVED = '(observed: {"phase": "failed"})'
+NOTHING_READ = (
+    f"the state of the run on the head node0 could not be read for 120 s, neither as a file {OBSERVED} nor by a module "
+)
+NO_STATE = f"{NOTHING_READ}(its answer has no state of the run)"
+NO_PYTHON = {"failed": True, "msg": "no\npython"}
+NEXT = (
+    "; nothing was stopped. When it can be read again:\n"
+    "  follow again: ansible-playbook -i lab muster.train.follow -e run_id=run1\n"
+    "  stop:         ansible-playbook -i lab muster.train.stop -e run_id=run1"
+)
+OUT_OF_REACH = "the head node0 has not been reachable for 60 s (no route to host)"
+STILL = reads("running", {"count": 7})
+BEGUN = "2026-11-20T14:30:52Z"
+
+
+def gone(phase: str, **more: Any) -> dict[str, Any]:
+    """The answer of the module where the runner is dead."""
+    return {"run": {"alive": False, "phase": phase, **more}}
+
+
+def ended(phase: str | None) -> dict[str, Any]:
+    return {"ended": phase not in (None, "running"), "phase": phase}
+
+
+@pytest.mark.parametrize(
+    ("looks", "answers", "phase", "asked"),
+    [
+        # A runner that is silent and lives is asked for after another silence only.
+        ([*[STILL] * 50, reads("failed", {"count": 7})], [ALIVE] * 2, "failed", [21, 42]),
+        (repeat(STILL), [ALIVE, gone("lost")], "lost", [21, 42]),
+        ([*islice(beating(), 100), reads("stopped", {})], [], "stopped", []),
+        (repeat("[]"), [gone("not_found")], "not_found", [21]),
+        (repeat(TALK), [ALIVE, ALIVE, gone("succeeded")], "succeeded", [21, 42, 63]),
+        # Twice 55 seconds: each success begins anew, and a counter that moved meanwhile was no silence.
+        (
+            chain(
+                *([reads("running", {"count": at}), *[AWAY] * 55] for at in (1, 56)),
+                [reads("succeeded", {"count": 112})],
+            ),
+            [],
+            "succeeded",
+            [],
+        ),
+    ],
+)
+def test_the_end(looks: Iterable[Read], answers: Sequence[Any], phase: str, asked: list[int]) -> None:
+    head = Head(looks, answers)
+    assert head.conclude(follow.watch).result == ended(phase)
+    assert head.asked == asked
+
+
+def test_each_read_has_a_marker_of_its_own() -> None:
+    head = Head([reads("running", {"count": 1}), reads("succeeded", {"count": 2})])
+    conclusion = head.conclude(follow.watch)
+    assert (conclusion.result, conclusion.document) == (ended("succeeded"), {"run_id": "run1"})
+    assert [words[-2:] for words in head.read] == [[f"{RUN_DIR}/state.json", f"{RUN_DIR}/heartbeat.json"]] * 2
+    assert len({words[0] for words in head.read}) == 2
+    assert head.built == ["run_info"]
+
+
+@pytest.mark.parametrize(
+    ("looks", "pauses"),
+    [
+        # At first by a tenth of the run's age, and ten times a second from three seconds before the end on.
+        (
+            [
+                reads("running", {"count": at, "elapsed_s": at, "progress": {"step": min(at, 6), "total_steps": 6}})
+                for at in range(9)
+            ],
+            [0.1, 0.1, 0.2, 0.3] + [0.1] * 5,
+        ),
+        (
+            [reads("running", {"count": at, "elapsed_s": elapsed}) for at, elapsed in enumerate([5, 9, 10, 5000])],
+            [0.5, 0.9, 1.0, 1.0],
+        ),
+    ],
+)
+def test_the_end_is_not_waited_for_a_whole_second(looks: list[Read], pauses: list[float]) -> None:
+    head = Head([*looks, reads("succeeded", {"count": 9})])
+    assert head.conclude(follow.watch).result == ended("succeeded")
+    assert head.pauses == pytest.approx(pauses)
+
+
+@pytest.mark.parametrize("answer", [NO_PYTHON, {"msg": "no python"}, {"unreachable": True, "msg": "no python"}])
+def test_an_answer_that_says_nothing_does_not_end_it(answer: dict[str, Any]) -> None:
+    head = Head([*[STILL] * 30, reads("failed", {"count": 7})], [answer])
+    assert head.conclude(follow.watch).result == ended("failed")
+    assert head.asked == [21]
+    assert [line for line in head.printed if line.startswith("node0: ")] == [
+        "node0: the run's heartbeat has stopped, and it is not known whether its runner is alive: no python; "
+        "following continues"
+    ]
+
+
+def test_a_connection_that_hangs_is_tried_again() -> None:
+    head = Head([AWAY, reads("succeeded", {"count": 1})], read_takes=100)
+    assert head.conclude(follow.watch).result == ended("succeeded")
+
+
+# A start that cannot be read has not failed: that would stop the nodes of a run that may be healthy.
+UNREADABLE: list[tuple[list[Read], list[dict[str, Any]], str, int]] = [
+    # No node is asked: a connection that is lost says nothing of the runner.
+    ([AWAY], [], OUT_OF_REACH, 61),
+    ([TALK], [NO_PYTHON], f"{NOTHING_READ}(no python)", 126),
+    # A node that lies is not waited for endlessly.
+    ([TALK], [{"run": {"alive": True, "phase": "x"}}], NO_STATE, 126),
+    (
+        [TALK],
+        [{"run": {**ALIVE["run"], "elapsed_s": 1e999}}],
+        NO_STATE,
+        126,
+    ),
+]
+
+
+@pytest.mark.parametrize(("looks", "answers", "why", "seconds"), UNREADABLE)
+def test_what_cannot_be_read_for_long(looks: list[Read], answers: list[dict[str, Any]], why: str, seconds: int) -> None:
+    head = Head(looks * 200, answers * 9)
+    with pytest.raises(UserError) as caught:
+        head.conclude(follow.watch)
+    assert (str(caught.value), head.seconds) == (why + NEXT, seconds)
+    started = Head(looks * 200, answers * 9, verb="launch").conclude(follow.await_start)
+    more = "nothing was stopped, and a run that lacks a node ends by itself"
+    assert (started.failure, started.result) == (
+        None,
+        {**ended(None), "why": f"it is not known whether the run has started: {why}; {more}"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("run", "result"),
+    [
+        ({"alive": True, "phase": "running", "started": BEGUN, "gang": {"nodes": 2}}, ended("running")),
+        # It began, and succeeded, while nothing could be read.
+        ({"alive": False, "phase": "succeeded", "started": BEGUN}, ended("succeeded")),
+    ],
+)
+def test_a_start_that_only_the_module_can_read(run: dict[str, Any], result: dict[str, Any]) -> None:
+    assert Head(repeat(TALK), [{"run": run}], verb="launch").conclude(follow.await_start).result == result
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (gone("failed"), "the run failed before it started; a runner that came late ends within a minute"),
+        # The head's own reason does not say whose it is.
+        (
+            gone("failed", why="cannot start train"),
+            "node0: cannot start train; a runner that came late ends within a minute",
+        ),
+        (
+            gone("stopped", why="node1: cannot start train"),
+            "node1: cannot start train; a runner that came late ends within a minute",
+        ),
+        (gone("lost"), "node0: lost"),
+        (gone("not_found"), "node0: not_found"),
+    ],
+)
+def test_a_start_that_failed(answer: dict[str, Any], message: str) -> None:
+    conclusion = Head(repeat(TALK), [answer], verb="launch").conclude(follow.await_start)
+    assert (str(conclusion.failure), conclusion.is_shown) == (message, True)
+
+
+def test_a_long_start_shows_what_it_waits_for() -> None:
+    head = Head([*[reads("waiting", {"count": at}) for at in range(9)], reads("failed", {})], verb="launch")
+    head.conclude(follow.await_start)
+    assert head.printed == ["waiting  no step yet"]
+
+
+@pytest.mark.parametrize("why", [None, "it is not known whether the run has started"])
+def test_a_launch_that_is_not_followed(why: str | None) -> None:
+    """It fails if it is not known whether it has started, which one that is followed shows by itself."""
+    joined = {"launch__joined": {"phase": None, "why": why} if why else {"phase": "running"}}
+    head = Head([reads("succeeded", {})], verb="launch", known=joined, follow=False)
+    if why is None:
+        assert head.conclude(follow.watch).result == ended(None)
+    else:
+        with pytest.raises(UserError, match=f"^run1: {why}$"):
+            head.conclude(follow.watch)
+    assert head.read == []
+    assert Head([reads("succeeded", {})], verb="launch", known=joined).conclude(follow.watch).result["ended"]
+
 
 KNOWN: dict[str, dict[str, Any]] = {
     "launch": {"launch__plan": {"plan": {"run_id": RUN_ID, "head": {"node": "node1"}}}},
@@ -19,18 +216,9 @@ KNOWN: dict[str, dict[str, Any]] = {
 }
 
 
-def play(verb: str, **answers: dict[str, Any]) -> Play:
-    """A play whose head is the second node."""
-    return play_of(verb, {node: {**answers.get(node, {}), **KNOWN[verb]} for node in ("node0", "node1")})
-
-
-@pytest.mark.parametrize("verb", KNOWN)
-def test_the_head_of_a_launch_is_that_of_its_plan_and_else_the_chosen_one(verb: str) -> None:
-    answers = {node: info(node, "running") for node in ("node0", "node1")}
-    assert follow.find_head.conclusion(play(verb, **answers)).result == {"run_dir": "/w1"}
-
-
-@pytest.mark.parametrize("verb", KNOWN)
+@pytest.mark.parametrize(
+    ("verb", "step"), [("launch", follow.await_start), ("launch", follow.watch), ("follow", follow.watch)]
+)
 @pytest.mark.parametrize(
     "answer",
     [
@@ -42,9 +230,12 @@ def test_the_head_of_a_launch_is_that_of_its_plan_and_else_the_chosen_one(verb: 
         None,
     ],
 )
-def test_a_head_without_the_run_is_named(verb: str, answer: dict[str, Any] | None) -> None:
+def test_a_head_without_the_run_is_named(verb: str, step: Conclude, answer: dict[str, Any] | None) -> None:
+    """The head of a launch is that of its plan, and else the chosen one."""
+    answers: dict[str, Any] = {"node0": info("node0", "running"), "node1": {"launch__info": answer}}
+    hosts = {node: {**known, **KNOWN[verb]} for node, known in answers.items()}
     with pytest.raises(UserError) as caught:
-        follow.find_head.conclusion(play(verb, node0=info("node0", "running"), node1={"launch__info": answer}))
+        step.conclusion(play_of(verb, hosts, {"lines": 0, "follow": True}))
     lines = str(caught.value).splitlines()
     assert all("node1" in line and line.isprintable() for line in lines)
     assert "node0" not in str(caught.value)
