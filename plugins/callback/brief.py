@@ -54,7 +54,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._screen.stages import
     task_title,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import node_names
-from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Ask, find_step
+from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Ask, Visit, find_step
 
 color_of: Callable[[str], str] = constants.config.get_config_value
 # What a failed result has beside its message that tells a user nothing.
@@ -276,10 +276,12 @@ class CallbackModule(Default):
 
 
 def module_of(task: Any) -> str:
-    """Return the action of a task, or the module that its step of a verb runs."""
+    """Return the action of a task, the module that its step of a verb runs, or the step that visits the nodes."""
     step = None
     with contextlib.suppress(LookupError):  # the task says so
         step = find_step(task.args["name"]) if task.action == "muster.train.step" else None
+    if isinstance(step, Visit):
+        return str(task.args["name"])
     return f"muster.train.{step.module}" if isinstance(step, Ask) else str(task.action)
 
 

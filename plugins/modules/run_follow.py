@@ -48,7 +48,6 @@ extends_documentation_fragment:
   - muster.train.attributes
   - muster.train.attributes.playbooks
 seealso:
-  - module: muster.train.run_collect
   - module: muster.train.run_info
 """
 
@@ -66,7 +65,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ended:
-  description: Whether the run has ended, or its runner is gone, which M(muster.train.run_collect) then evaluates.
+  description: Whether the run has ended, or its runner is gone, which the verb C(collect) then evaluates.
   returned: success
   type: bool
 interrupted:

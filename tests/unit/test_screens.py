@@ -57,10 +57,11 @@ class Screen:
         self.callback._plugin_options = {"display_failed_stderr": False, "show_custom_stats": False}
 
     def stage(self, action: str, unreachable: tuple[str, ...] = (), changed: bool = False) -> None:
-        """Run a task on every node."""
+        """Run a task on every node, by its module or by the step that visits the nodes."""
+        args = {"name": action} if "." in action else {}
         task = SimpleNamespace(
-            action=f"muster.train.{action}", _uuid=action, args={}, loop=None, run_once=False, check_mode=False,
-            ignore_unreachable=True, get_name=lambda: action,
+            action=f"muster.train.{'step' if args else action}", _uuid=action, args=args, loop=None, run_once=False,
+            check_mode=False, ignore_unreachable=True, get_name=lambda: action,
         )  # fmt: skip
         self.callback.v2_playbook_on_task_start(task, False)
         for node in self.nodes:
@@ -117,7 +118,7 @@ def test_launch(shown: Screen) -> None:
     shown.stage("run_start")
     shown.conclude("launch", "launch.announce", shown.answers("running"))
     screen.show(["running  step 400/1000  loss 1.932  5.3M tokens/s  12:34 elapsed  ETA 18:51"])
-    shown.stage("run_collect")
+    shown.stage("collect.fetch")
     shown.conclude("launch", "collect.report", shown.answers("succeeded"))
 
 
@@ -133,7 +134,7 @@ def test_launch_failed(shown: Screen) -> None:
     shown.stage("run_facts")
     shown.stage("run_start")
     shown.conclude("launch", "launch.announce", shown.answers("running"))
-    shown.stage("run_collect")
+    shown.stage("collect.fetch")
     peers: dict[str, Any] = {node: {"why": "n002: a rank failed"} for node in shown.nodes}
     answers = shown.answers("stopped", **{**peers, "n002": {"phase": "failed", "why": None, "first": failure}})
     shown.conclude("launch", "collect.report", answers)

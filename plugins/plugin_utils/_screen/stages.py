@@ -29,7 +29,7 @@ class Stage:
         return (self.checked if is_checked else None if is_changed else self.unchanged) or self.done
 
 
-# By the action of the task.
+# By the action of the task, the module that its step of a verb runs, or the step that visits the nodes.
 STAGES = {
     **dict.fromkeys((f"{PREFIX}node_facts", f"{PREFIX}run_facts"), Stage("gathered {}")),
     f"{PREFIX}run_start": Stage("started {}", reported=True),
@@ -38,7 +38,7 @@ STAGES = {
     f"{PREFIX}run_stop": Stage(
         "asked {} to stop", unchanged="found nothing to stop on {}", checked="looked for what to stop on {}"
     ),
-    f"{PREFIX}run_collect": Stage("collected the run from {}", checked="looked for what to collect on {}"),
+    "collect.fetch": Stage("collected the run from {}", checked="looked for what to collect on {}"),
     f"{PREFIX}run_prune": Stage("cleaned up {}", checked="looked for what to remove on {}"),
 }
 
@@ -47,7 +47,7 @@ WITHDRAWN = Stage("withdrew this launch from {}", unchanged="found nothing of th
 
 
 def stage_of(action: str, options: Container[str]) -> Stage | None:
-    """Return the stage of a task, by its action and the options that it has."""
+    """Return the stage of a task, by its action, or what its step does, and the options that it has."""
     return WITHDRAWN if action == f"{PREFIX}run_stop" and "nonce" in options else STAGES.get(action)
 
 
