@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action `node_facts`: runs the module, and asks once more where the reason why a connection failed was lost."""
+"""The action of every module that needs nothing of the controller, by the `plugin_routing` in meta/runtime.yml."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.connection im
 
 
 class ActionModule(ModuleRunner, NormalAction):
-    """Run the module."""
+    """Run the task's module as Ansible does, and ask once more where the reason why a connection failed was lost."""

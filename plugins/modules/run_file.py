@@ -12,7 +12,7 @@ version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
-  - M(muster.train.run_collect) reads a file with it where Ansible cannot copy the file, because only another user may
+  - The verb C(collect) reads a file with it where Ansible cannot copy the file, because only another user may
     read it or because the login prints text into the copy. The head's plan is read with it, too.
   - Reads at most 8 MiB at a time, so that a large file never fills the controller's memory.
 options:
@@ -30,7 +30,6 @@ extends_documentation_fragment:
   - muster.train.attributes
   - muster.train.attributes.playbooks
 seealso:
-  - module: muster.train.run_collect
   - module: muster.train.step
 """
 

@@ -215,7 +215,7 @@ shared_outputs:
   type: str
 remaining:
   description:
-    - The outputs that M(muster.train.run_collect) leaves on the node. Of those with a name in O(exclude) excluded is
+    - The outputs that the verb C(collect) leaves on the node. Of those with a name in O(exclude) excluded is
       the number, excluded_bytes the size, and uncounted whether there are more. Of those beyond O(limit_mib) large is
       the number, large_bytes the size, and largest names the largest (path, size).
   returned: when O(files) is true

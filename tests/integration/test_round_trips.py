@@ -105,8 +105,8 @@ def test_following_runs_no_module(cluster: Cluster, tmp_path: Path) -> None:
     assert on_node(before["node0"]) == [FACTS, JOB]
     assert before["node1"] == [FACTS, JOB]
     # Then each node is asked once more, for the files that are collected.
-    assert on_node(after["node0"]) == ["muster.train.run_collect"]
-    assert after["node1"] == ["muster.train.run_collect"]
+    assert on_node(after["node0"]) == ["collect.fetch"]
+    assert after["node1"] == ["collect.fetch"]
     assert {node: starts(cluster, node) for node in cluster.names} == {"node0": 3, "node1": 3}
 
 

@@ -63,6 +63,15 @@ def test_every_module_is_in_the_action_group() -> None:
     assert document("meta/runtime.yml")["action_groups"]["train"] == MODULES
 
 
+def test_every_module_has_an_action() -> None:
+    """One on a node asks once more where the reason why a connection failed was lost."""
+    routing = document("meta/runtime.yml")["plugin_routing"]
+    # Not `action`: Ansible gives modules whose actions are redirected to the same one each other's module_defaults.
+    assert list(routing) == ["modules"]
+    assert sorted([*ACTIONS, *routing["modules"]]) == MODULES
+    assert all(route == {"action_plugin": "muster.train.node_facts"} for route in routing["modules"].values())
+
+
 def test_modules_are_documented() -> None:
     def breaches(module: str) -> Iterator[str]:
         texts = literals(f"plugins/modules/{module}.py")

@@ -118,7 +118,7 @@ def test_launch(shown: Screen) -> None:
     shown.stage("launch.start")
     shown.conclude("launch", "launch.announce", shown.answers("running"))
     screen.show(["running  step 400/1000  loss 1.932  5.3M tokens/s  12:34 elapsed  ETA 18:51"])
-    shown.stage("run_collect")
+    shown.stage("collect.fetch")
     shown.conclude("launch", "collect.report", shown.answers("succeeded"))
 
 
@@ -134,7 +134,7 @@ def test_launch_failed(shown: Screen) -> None:
     shown.stage("launch.gather")
     shown.stage("launch.start")
     shown.conclude("launch", "launch.announce", shown.answers("running"))
-    shown.stage("run_collect")
+    shown.stage("collect.fetch")
     peers: dict[str, Any] = {node: {"why": "n002: a rank failed"} for node in shown.nodes}
     answers = shown.answers("stopped", **{**peers, "n002": {"phase": "failed", "why": None, "first": failure}})
     shown.conclude("launch", "collect.report", answers)

@@ -49,7 +49,7 @@ class Info:
 
 
 def read_infos(results: Iterable[tuple[str, object]]) -> list[Info]:
-    """Return each node's answer, from (node, result of `run_info`, `run`, `run_stop` or `run_collect`, or None)."""
+    """Return each node's answer, from (node, result of `run_info`, `run`, `run_stop` or `collect.fetch`, or None)."""
     # A node that was skipped has no part in the run: a spare took its place.
     answered = [
         (node, result) for node, result in results if not (isinstance(result, Mapping) and result.get("skipped"))

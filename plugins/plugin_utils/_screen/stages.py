@@ -40,7 +40,7 @@ STAGES = {
     f"{PREFIX}run_stop": Stage(
         "asked {} to stop", unchanged="found nothing to stop on {}", checked="looked for what to stop on {}"
     ),
-    f"{PREFIX}run_collect": Stage("collected the run from {}", checked="looked for what to collect on {}"),
+    "collect.fetch": Stage("collected the run from {}", checked="looked for what to collect on {}"),
     f"{PREFIX}run_prune": Stage("cleaned up {}", checked="looked for what to remove on {}"),
 }
 
