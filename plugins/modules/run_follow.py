@@ -29,7 +29,7 @@ options:
   run_id: {description: The run., type: str, required: true}
   node: {description: The head's name in the inventory., type: str, required: true}
   request:
-    description: The request from M(muster.train.verb_request). Its command is shown after Ctrl-C, to follow again.
+    description: The request. Its command is shown after Ctrl-C, to follow again.
     type: dict
     default: {}
   until:

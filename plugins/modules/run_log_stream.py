@@ -30,7 +30,7 @@ options:
     elements: str
     required: true
   request:
-    description: The request from M(muster.train.verb_request). Its command is shown after Ctrl-C, to follow again.
+    description: The request. Its command is shown after Ctrl-C, to follow again.
     type: dict
     default: {}
   lines: {description: Number of last lines that are shown first., type: int, default: 50}

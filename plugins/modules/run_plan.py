@@ -22,7 +22,7 @@ description:
   - M(muster.train.node_facts) must have run on every node of the request.
   - The variables C(launch_*) of the role P(muster.train.launch#role) are the cluster's policy.
 options:
-  request: {description: 'The request, as M(muster.train.verb_request) returns it.', type: dict, required: true}
+  request: {description: 'The request, as the first step of the verb returns it.', type: dict, required: true}
 extends_documentation_fragment:
   - muster.train.attributes
   - muster.train.attributes.playbooks

@@ -24,7 +24,7 @@ options:
     type: str
     required: true
   request:
-    description: The request of the launch from M(muster.train.verb_request).
+    description: The request of the launch, which the first step of the verb has checked.
     type: dict
     required: true
   round: {description: Seconds after which it returns., type: int, default: 120}
