@@ -14,7 +14,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 from .._findings.errors import display
 from .carried import without_launch
 from .encrypted import refuse_encrypted
-from .verbs import TAGS, VERBS
+from .verbs import TAGS, parameter_names
 
 # What to do instead of --limit.
 LIMIT_ADVICE = {
@@ -57,18 +57,13 @@ class CommandLine:
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
 
 
-def names_of(verb: str) -> set[str]:
-    """Return the names of a verb's parameters."""
-    return {parameter.name for parameter in VERBS[verb]}
-
-
 def given_variables(verb: str, line: CommandLine) -> tuple[dict[str, object], list[str]]:
     """Return the extra variables as they were typed, and a line for each parameter that a vault encrypts.
 
     Only the verb's parameters keep their values, so that no secret among the others is passed on.
     """
     typed = {name for text, variables in line.options if not text.startswith("@") for name in variables}
-    known, parameters = without_launch(verb, line.extra_vars, typed), names_of(verb) | {"_raw_params"}
+    known, parameters = without_launch(verb, line.extra_vars, typed), ["_raw_params", *parameter_names(verb)]
     given: dict[str, object] = {}
     lines: list[str] = []
     for name, raw in line.extra_vars.items():
@@ -98,7 +93,7 @@ def errors(verb: str, line: CommandLine) -> list[str]:
         lines.append(f"--tags: expected none, saw {','.join(line.tags)!r}; the tasks of a verb have no tags, remove it")
     if line.start_at_task:
         lines.append(f"--start-at-task: expected none, saw {line.start_at_task!r}; a verb runs as a whole, remove it")
-    parameters = names_of(verb)
+    parameters = {*parameter_names(verb)}
     # The roles of the setup read their variables from its play.
     policy = set() if verb == "setup" else {name for name in line.documented if "__" not in name}
     return lines + [

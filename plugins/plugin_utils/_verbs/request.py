@@ -21,7 +21,7 @@ from .._action.files import read_text
 from .._action.private import try_writing
 from .._cluster.ports import DEFAULT_RANGE, read_range
 from .._findings.errors import UserError
-from .._request.command_line import given_variables, names_of
+from .._request.command_line import given_variables
 from .._request.encrypted import refuse_encrypted
 from .._request.hints import command
 from .._request.nodes import Inventory, InventoryHost
@@ -29,7 +29,7 @@ from .._request.request import Request, make_request
 from .._request.run_id import check as check_run_id
 from .._request.run_id import is_new
 from .._request.settings import named_in_templates
-from .._request.verbs import VERBS
+from .._request.verbs import VERBS, parameter_names
 from .._results.ranks import possible_heads
 from .._text.plain import plain
 from .step import Conclude, Conclusion, Play
@@ -77,7 +77,7 @@ def check(play: Play) -> Conclusion:
         defaults=defaults,
         inventory=Inventory(*(tuple(_host(name, hosts[name]) for name in group) for group in groups)),
         experiments=experiments,
-        inventory_variables=_inventory_variables(play, extra_vars.keys() - names_of(verb) - {*line.documented}),
+        inventory_variables=_inventory_variables(play, extra_vars.keys() - {*parameter_names(verb), *line.documented}),
         earlier=plan if verb == "launch" else None,
         problems=problems,
     )
