@@ -17,6 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils._host.host import Hos
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import WIDTH, Action, raw_values
 from ansible_collections.muster.train.plugins.plugin_utils._action.build import build_module
 from ansible_collections.muster.train.plugins.plugin_utils._action.channel import Channel
+from ansible_collections.muster.train.plugins.plugin_utils._action.command_line import read_command_line
 from ansible_collections.muster.train.plugins.plugin_utils._action.document_output import print_document
 from ansible_collections.muster.train.plugins.plugin_utils._action.files import (
     diff,
@@ -29,7 +30,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.limit import 
 from ansible_collections.muster.train.plugins.plugin_utils._action.private import private_files
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import print_line, show
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
-from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
+from ansible_collections.muster.train.plugins.plugin_utils._text.plain import PlainMapping, plain
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import (
     Ask,
     CommandOutput,
@@ -66,9 +67,10 @@ class ActionModule(Action):
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         step = find_step(args["name"])
         self.is_for_all = isinstance(step, Conclude)
-        play, token = self._play(variables), {TOKEN: _checked(variables)[TOKEN]}
+        checked = {} if isinstance(step, Conclude) and step.makes_request else _checked(variables)
+        play, token = self._play(variables, checked), {TOKEN: checked.get(TOKEN)}
         if isinstance(step, Conclude):
-            return {**self._finish(step.conclusion(play)), **token}
+            return {**token, **self._finish(step.conclusion(play))}
         host = variables["inventory_hostname"]
         result = self._ask(step, play, host) if isinstance(step, Ask) else self._visit(step, play, host)
         return {**({"skipped": True} if result is None else result), **token}
@@ -131,9 +133,8 @@ class ActionModule(Action):
         result: dict[str, Any] = self._execute_module(f"muster.train.{module}", dict(options), task_vars=variables)
         return result
 
-    def _play(self, variables: dict[str, Any]) -> Play:
-        """Return what the step may know, from the variables of its task."""
-        checked = _checked(variables)
+    def _play(self, variables: dict[str, Any], checked: Mapping[str, Any]) -> Play:
+        """Return what the step may know, from the variables of its task and what the request's has registered."""
 
         def read_values(host: str, names: Iterable[str]) -> dict[str, Any]:
             values: dict[str, Any] = plain(self.host_values(host, names, variables))
@@ -145,15 +146,18 @@ class ActionModule(Action):
 
         def read_answer(host: str, name: str) -> Any:
             answer = raw_values(host, variables).get(name)
-            is_earlier = isinstance(answer, Mapping) and answer.get(TOKEN, checked[TOKEN]) != checked[TOKEN]
+            is_earlier = isinstance(answer, Mapping) and answer.get(TOKEN, checked.get(TOKEN)) != checked.get(TOKEN)
             return None if is_earlier else answer
 
         return Play(
-            request=plain(checked["request"]),
+            request=PlainMapping(checked.get("request", {})),
             groups=variables["groups"],
             read_values=read_values,
             read_policy=read_policy,
+            read_tagged=lambda host, names: self.host_values(host, names, variables),
+            read_raw=lambda host: raw_values(host, variables),
             read_answer=read_answer,
+            read_command_line=lambda: read_command_line(self._loader, self._task.get_play().vars),
             host=self._session(variables),
             heads=plain(checked.get("heads", ())),
             hosts=variables.get("ansible_play_hosts_all", ()),

@@ -23,8 +23,6 @@ options:
 extends_documentation_fragment:
   - muster.train.attributes
   - muster.train.attributes.playbooks
-seealso:
-  - module: muster.train.verb_request
 """
 
 EXAMPLES = r"""

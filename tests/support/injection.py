@@ -12,17 +12,18 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
 from ansible_collections.muster.train.plugins.plugin_utils._findings import finding
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError
+from ansible_collections.muster.train.plugins.plugin_utils._request.command_line import CommandLine
 from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Inventory, InventoryHost
 from ansible_collections.muster.train.plugins.plugin_utils._request.request import InvalidRequest, make_request
-from ansible_collections.muster.train.tests.support.requests import SITUATION
+from ansible_collections.muster.train.tests.support.requests import LINE
 
-TWO = Inventory((InventoryHost("node0"), InventoryHost("node1")), ("/clusters/lab/hosts.yml",), None)
+TWO = Inventory((InventoryHost("node0"), InventoryHost("node1")))
 Lines = tuple[str, ...]
 
 
-def ask(verb: str, raw: dict[str, Any], **more: Any) -> tuple[dict[str, Any] | None, Lines]:
+def ask(verb: str, raw: dict[str, Any], line: CommandLine = LINE, **more: Any) -> tuple[dict[str, Any] | None, Lines]:
     """Return the values of a request's parameters, or the lines of its refusal."""
-    given: dict[str, Any] = {"extra_vars": raw, "environment": {}, "defaults": {}, "documented": (), **more}
+    given: dict[str, Any] = {"extra_vars": raw, "defaults": {}, **more}
     if verb in ("launch", "sweep") and not {"script", "module"} & {*raw, *given["defaults"]}:
         given["defaults"] = {**given["defaults"], "script": "train.py"}
     if verb == "shell" and not {"rank", "node"} & {*raw}:
@@ -30,7 +31,7 @@ def ask(verb: str, raw: dict[str, Any], **more: Any) -> tuple[dict[str, Any] | N
     if verb == "sweep":
         given["extra_vars"] = {"sweep": {"env.SWEPT": [1, 2]}, **raw}
     try:
-        made = make_request(verb, **{"inventory": TWO, "situation": SITUATION, **given})
+        made = make_request(verb, line, **{"inventory": TWO, "experiments": "/work/experiments", **given})
     except InvalidRequest as refused:
         return None, tuple(str(refused).split("\n"))
     return {name: setting["value"] for name, setting in made["parameters"].items()}, ()

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.plugin_utils._request.command_line import CommandLine
 from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Inventory, InventoryHost
 from ansible_collections.muster.train.plugins.plugin_utils._request.request import (
     InvalidRequest,
     Request,
-    Situation,
     make_request,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._request.settings import Refusal
@@ -21,21 +21,20 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.settings imp
 RUN_ID = "multinode_42ch_256th_20261120_143052"
 
 
-def inventory(*names: str, limit: str | None = None) -> Inventory:
-    return Inventory(tuple(InventoryHost(name) for name in names), ("/clusters/lab/hosts.yml",), limit)
+def inventory(*names: str) -> Inventory:
+    return Inventory(tuple(InventoryHost(name) for name in names))
 
 
-SITUATION = Situation(
-    now=datetime(2026, 11, 20, 14, 30, 52, tzinfo=UTC),
-    nonce="0" * 32,
-    experiments="/work/experiments",
+LINE = CommandLine(
+    argv=("/venv/bin/ansible-playbook", "launch.yml", "-e", "channels=42"),
+    options=(("channels=42", {"channels": 42}),),
+    documented=("launch_workdir", "launch_secrets"),
+    inventories=("/clusters/lab/hosts.yml",),
     host="laptop",
     user="ada",
-    argv=("/venv/bin/ansible-playbook", "launch.yml", "-e", "channels=42"),
-    extra_vars_options=("channels=42",),
     versions={"muster": "0.1.0", "ansible_core": "2.19.14", "python": "3.11.7"},
-    policy=(),
-    environment={},
+    now=datetime(2026, 11, 20, 14, 30, 52, tzinfo=UTC),
+    nonce="0" * 32,
 )
 
 
@@ -45,22 +44,22 @@ def make(
     defaults: object = None,
     *,
     verb: str = "launch",
-    documented: frozenset[str] = frozenset({"launch_workdir", "launch_secrets"}),
     nodes: Inventory | None = None,
     script: bool = True,
-    situation: Situation = SITUATION,
+    experiments: str = "/work/experiments",
     earlier: object = None,
+    **line: Any,
 ) -> Request:
+    """Return a request; line is what the command line has that differs from LINE."""
     if script and verb == "launch" and defaults is None:
         defaults = {"script": "train.py"}
     return make_request(
         verb,
+        dataclasses.replace(LINE, environment=environment or {}, **line),
         extra_vars=extra_vars or {},
-        environment=environment or {},
         defaults=defaults if defaults is not None else {},
-        documented=documented,
         inventory=nodes or inventory("node0", "node1"),
-        situation=situation,
+        experiments=experiments,
         earlier=earlier,
     )
 

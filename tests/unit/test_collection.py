@@ -12,7 +12,6 @@ from typing import Any
 
 import yaml
 
-from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
 from ansible_collections.muster.train.tests.support import sources
 from ansible_collections.muster.train.tests.support.module_documentation import MODULES, documented_options, literals
 from ansible_collections.muster.train.tests.support.sources import ROOT, check_all, document
@@ -113,10 +112,6 @@ def test_an_action_of_the_playbooks_says_so_first() -> None:
         documentation = yaml.safe_load(literals(f"plugins/modules/{module}.py")["DOCUMENTATION"])
         internal = "muster.train.attributes.playbooks" in documentation["extends_documentation_fragment"]
         assert internal is (documentation["description"][0] == "Used by the playbooks of this collection."), module
-
-
-def test_the_request_documents_every_verb() -> None:
-    assert documented_options("verb_request")["verb"]["choices"] == list(VERBS)
 
 
 def test_role_defaults_match_their_argument_specs() -> None:

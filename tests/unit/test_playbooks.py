@@ -11,7 +11,7 @@ import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import TAGS, VERBS
 from ansible_collections.muster.train.plugins.plugin_utils._screen.stages import STAGES
-from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Ask, Conclude, Visit, find_step
+from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Ask, Conclude, find_step
 from ansible_collections.muster.train.tests.support import sources
 from ansible_collections.muster.train.tests.support.module_documentation import MODULES, documented_options, literals
 from ansible_collections.muster.train.tests.support.sources import check_all, document

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -12,6 +11,7 @@ from .._findings.errors import display
 from .._findings.finding import Finding
 from .._findings.remedy import correct
 from .._request.memory_limit import EXPECTED, parse_limit
+from .._text.nearest import nearest
 from . import rdma
 from .policy import ALLOWED_PROCESSES, LEVELS, PROFILE, THRESHOLDS, CheckPolicy, Level
 from .properties import MEMLOCK, PROPERTIES
@@ -91,9 +91,9 @@ def _thresholds(variables: Mapping[str, Any], refused: list[Finding]) -> dict[st
 
 
 def _unknown(variable: str, kind: str, key: Any, name: str, known: Collection[str]) -> Finding:
-    matches = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    guess = f"; did you mean {matches[0]!r}?" if matches else ""
-    return _refusal(variable, f"there is no {kind} {display(key)}{guess}", f"one of {', '.join(known)}")
+    guess = nearest(name, known, 0.6)
+    hint = f"; did you mean {guess!r}?" if guess else ""
+    return _refusal(variable, f"there is no {kind} {display(key)}{hint}", f"one of {', '.join(known)}")
 
 
 def _refusal(variable: str, observed: str, expected: str) -> Finding:

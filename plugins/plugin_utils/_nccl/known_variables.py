@@ -7,9 +7,9 @@ RCCL_PARAM and getenv of both sources (what is not). Without the prefix; (0,) is
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
+from .._text.nearest import nearest
 from .library import Library
 
 Version = tuple[int, ...]
@@ -154,5 +154,4 @@ def _of(name: str, library: Library) -> bool:
 def _near(name: str, names: Iterable[str]) -> str | None:
     """Guess the intended name by what follows the prefix, which all have in common."""
     by_rest = {known.partition("_")[2]: known for known in sorted(names, reverse=True)}  # NCCL_ before RCCL_
-    matches = difflib.get_close_matches(name.partition("_")[2], by_rest, n=1, cutoff=0.75)
-    return by_rest[matches[0]] if matches else None
+    return nearest(name.partition("_")[2], by_rest, 0.75)

@@ -12,7 +12,7 @@ from ansible.cli.playbook import PlaybookCLI
 
 from .encrypted import refuse_encrypted
 from .secret_options import SECRET_OPTION
-from .verbs import VERBS
+from .verbs import VERBS, parameter_names
 
 # Of ansible-playbook: the destination of an option, and its name as it is printed.
 WITH_VALUE = {
@@ -32,7 +32,7 @@ WITH_VALUE = {
 }
 WITH_VALUES = {"vault_ids": "--vault-id", "vault_password_files": "--vault-password-file"}
 FLAGS = {"become": "-b", "ask_pass": "-k", "become_ask_pass": "-K", "ask_vault_pass": "-J"}
-PARAMETERS = frozenset(parameter.name for parameters in VERBS.values() for parameter in parameters)
+PARAMETERS = frozenset(name for verb in VERBS for name in parameter_names(verb))
 
 
 def carried_options(argv: Sequence[str], *, inventories: bool = True) -> list[str]:
@@ -78,8 +78,8 @@ def carried_variables(options: Iterable[tuple[str, Mapping[str, object]]]) -> li
 
 def without_launch(verb: str, variables: Iterable[str], typed: Iterable[str]) -> set[str]:
     """Return the variables without what files have for launches, which other verbs ignore; `typed` are in no file."""
-    of_launches = {parameter.name for name in ("launch", "sweep") for parameter in VERBS[name]}
-    return {*variables} - (of_launches - {parameter.name for parameter in VERBS[verb]} - {*typed})
+    of_launches = {*parameter_names("launch"), *parameter_names("sweep")}
+    return {*variables} - (of_launches - {*parameter_names(verb), *typed})
 
 
 def _is_policy(name: object, value: object) -> bool:

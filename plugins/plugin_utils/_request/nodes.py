@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
@@ -33,11 +34,9 @@ class InventoryHost:
 
 @frozen
 class Inventory:
-    """The group `nodes` in node-rank order, the group `spares`, their sources, and the value of `--limit`."""
+    """The group `nodes` in node-rank order, and the group `spares`."""
 
     nodes: tuple[InventoryHost, ...]
-    sources: tuple[str, ...]
-    limit: str | None
     spares: tuple[InventoryHost, ...] = ()
 
     @property
@@ -51,28 +50,11 @@ class Inventory:
         return (*self.nodes, *self.spares)
 
 
-# What to do instead of --limit.
-LIMIT_ADVICE = {
-    "sweep": "use -e nnodes=N for fewer nodes",
-    "launch": "Ansible would silently leave out nodes, use -e nnodes=N for fewer nodes",
-    "logs": "logs reads all nodes of a run, leave it out or show one node's lines with -e node=NAME",
-    "detect": "detect compares all nodes of the cluster, leave it out",
-    "preflight": "preflight compares all nodes of the cluster, leave it out",
-    "setup": "its preflight compares all nodes of the cluster, leave it out or select a part with --tags",
-    "list": "list contacts no node, leave it out",
-    "discover": "discover contacts the hosts that it is given, leave it out",
-    "teardown": "teardown contacts all nodes of the cluster, leave it out",
-}
-
-
-def errors(inventory: Inventory, verb: str) -> list[str]:
+def errors(inventory: Inventory, verb: str, sources: Iterable[str]) -> list[str]:
     """Return what is wrong: most verbs need a node in the group, and `launch` one name for each machine."""
     lines = []
-    if inventory.limit:
-        advice = LIMIT_ADVICE.get(verb, f"{verb} contacts all nodes of a run, leave it out")
-        lines.append(f"--limit: expected none, saw {display(inventory.limit)}; {advice}")
     if verb not in ("list", "discover") and not inventory.nodes:
-        read = ", ".join(inventory.sources) or "no inventory"
+        read = ", ".join(sources) or "no inventory"
         lines.append(
             f"inventory: the group 'nodes' is missing or empty (read: {read}); "
             "give -i inventories/<cluster>, or run from the checkout, whose ansible.cfg names a cluster"

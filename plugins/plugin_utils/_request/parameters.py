@@ -54,7 +54,7 @@ ARGUMENT_MAX = 128 * 1024 - 1  # MAX_ARG_STRLEN of binfmts.h, less the closing N
 CONFIG_OPTION = re.compile(r"(-.*|.*=)?")
 MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 SECONDS = re.compile(r"([0-9]{1,9})([smhd]?)")
-UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+UNITS = conditions.SECONDS
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,63})=([ -&(-~]{0,64})")  # what an example can quote unchanged
 
 LABEL_HINT = "1 to 40 letters, digits, '.', '_' or '-', the first a letter or digit"

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,6 +11,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.known import
 
 from .._findings.errors import display
 from .._findings.origin import DEFAULT, Layer, Origin
+from .._text.nearest import nearest, question
 from .axes import VARIABLE, combinations, parameters_of
 from .contradictions import launch_errors
 from .nodes import Inventory
@@ -65,9 +65,7 @@ def _axis_errors(name: str, values: Any, settings: Mapping[str, Setting]) -> lis
     variable = name.removeprefix(VARIABLE)
     if variable == name and name not in SWEPT:
         near = {known: known for known in SWEPT} | OTHER_NAMES["launch"]
-        guess = difflib.get_close_matches(name.lower(), near, n=1, cutoff=0.7)
-        guesses = [near[known] for known in guess] or [f"{VARIABLE}{name}"] * name.isupper()
-        hint = f"did you mean '{guesses[0]}'? " if guesses else ""
+        hint = question(nearest(name.lower(), near) or (f"{VARIABLE}{name}" if name.isupper() else None))
         known_names = ", ".join(sorted(SWEPT))
         return [f"sweep: {display(name)} cannot be varied; {hint}expected env.NAME or one of {known_names}"]
     if not isinstance(values, list) or not values:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The request: what was asked of a verb, checked before any node is contacted.
 
-A pure function of the raw extra variables, the environment, the cluster's launch_defaults and the inventory. It returns
+A pure function of the command line, the cluster's launch_defaults and the inventory. It returns
 the request, where every parameter has its value and its origin, or raises `InvalidRequest` with all that is wrong.
 """
 
@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import posixpath
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
-from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
+from ansible.utils.vars import transform_to_native_types
+
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._findings.errors import UserError, display, error_record
 from .._findings.origin import DEFAULT, Layer
-from . import hints, points
+from . import command_line, hints, points
+from .carried import carried_variables
 from .cluster_name import cluster_name
+from .command_line import CommandLine
 from .contradictions import contradictions
 from .nodes import Inventory
 from .nodes import errors as nodes_errors
@@ -32,43 +34,27 @@ from .verbs import VERBS
 SCHEMA = 1
 
 
-@frozen
-class Situation:
-    """When, where, by whom and with what command the verb was called."""
-
-    now: datetime  # UTC
-    nonce: str
-    experiments: str  # absolute
-    host: str
-    user: str
-    argv: tuple[str, ...]
-    extra_vars_options: tuple[str, ...]  # the texts given with -e, as they are in argv
-    versions: dict[str, str]
-    policy: tuple[str, ...]  # of those texts, what the commands of other verbs need
-    environment: Mapping[str, str]  # of Ansible: without it the next command finds other nodes, or no collection
-
-
 class Request(TypedDict):
-    """What the playbooks of all verbs work with."""
+    """What the playbooks of all verbs work with, as the step `request.check` returns it."""
 
     schema: int
     verb: str
-    run_id: str | None
-    nonce: str | None
-    created: str
-    parameters: dict[str, Setting]
-    cluster: str
-    nodes: list[str]
-    spares: list[str]
-    hosts: str
-    experiment: str | None
-    experiments: str
-    controller: dict[str, str]
-    command: str
-    call: str
-    environment: dict[str, str]
-    options: list[str]
-    versions: dict[str, str]
+    run_id: str | None  # None means the newest; a launch always has one
+    nonce: str | None  # 32 hexadecimal digits that distinguish launches with the same run ID; None for other verbs
+    created: str  # in UTC: 2026-11-20T14:30:52Z
+    parameters: dict[str, Setting]  # every parameter of the verb
+    cluster: str  # its name, after the inventory
+    nodes: list[str]  # in node-rank order, limited by nnodes; except for launch and sweep with the spares
+    spares: list[str]  # for launch, which replace refused or lost nodes
+    hosts: str  # the pattern for the play on nodes and spares
+    experiment: str | None  # the run's directory on the controller, an absolute path; None without a run ID
+    experiments: str  # the directory of all of them
+    controller: dict[str, str]  # host and user
+    command: str  # with shell quoting; extra variables that may be secret are left out
+    call: str  # the start of the next commands, which finds the same inventories and this collection
+    environment: dict[str, str]  # the variables in call
+    options: list[str]  # the options in call, word by word
+    versions: dict[str, str]  # of muster, ansible_core and python on the controller
 
 
 class InvalidRequest(UserError):
@@ -87,29 +73,34 @@ class InvalidRequest(UserError):
 
 def make_request(
     verb: str,
+    line: CommandLine,
     *,
     extra_vars: Mapping[str, object],
-    environment: Mapping[str, str],
     defaults: object,
-    documented: Collection[str],
     inventory: Inventory,
-    situation: Situation,
+    experiments: str,
+    inventory_variables: Iterable[str] = (),
     earlier: object = None,
+    problems: Iterable[str] = (),
 ) -> Request:
-    """Return the request, or raise InvalidRequest. `earlier` is the plan of a run that is launched again, if known."""
+    """Return the request, or raise InvalidRequest with the problems that are known already and all others.
+
+    extra_vars are `given_variables`, and inventory_variables the names of those that the inventory uses. experiments is
+    an absolute path, and earlier the plan of a run that is launched again, if known.
+    """
     launch, sweep = verb == "launch", verb == "sweep"
-    lines: list[str | Refusal] = []
+    lines: list[str | Refusal] = [*problems, *command_line.errors(verb, line)]
     if words := extra_vars.get("_raw_params"):
         # Where Ansible puts the words of an unquoted value with blanks.
         lines.append(
             f"-e: {display(words)} is not NAME=VALUE; quote a value with spaces: -e \"NAME='two words'\", "
             "or give one JSON object: -e '{\"NAME\": ...}'"
         )
-    refusals = refuse_unknown(verb, extra_vars, documented)
-    defaults = defaults if launch or sweep else {}
-    settings = resolve_parameters(verb, extra_vars, environment, defaults, refusals, earlier)
+    refusals = refuse_unknown(verb, extra_vars, {*line.documented, *inventory_variables})
+    defaults = transform_to_native_types(defaults, redact=False) if launch or sweep else {}
+    settings = resolve_parameters(verb, extra_vars, line.environment, defaults, refusals, earlier)
     lines += refusals
-    lines += nodes_errors(inventory, verb)
+    lines += nodes_errors(inventory, verb, line.inventories)
     lines += points.errors(settings, inventory) if sweep else contradictions(verb, settings, inventory)
     if lines:
         raise InvalidRequest(lines)
@@ -124,29 +115,29 @@ def make_request(
     if launch and not run_id:
         numbers = _number(values["channels"]), _number(values["threads"])
         subject = subject_of(*numbers, _text(values["script"]), _text(values["module"]))
-        run_id = make_run_id(subject, situation.now, _text(values["label"]), situation.nonce)
+        run_id = make_run_id(subject, line.now, _text(values["label"]), line.nonce)
     # A discover writes an inventory; another one would be merged with it.
-    options = hints.options_of(situation.argv, situation.policy, inventories=verb != "discover")
+    options = hints.options_of(line.argv, carried_variables(line.options), inventories=verb != "discover")
     return {
         "schema": SCHEMA,
         "verb": verb,
         "run_id": run_id,
-        "nonce": situation.nonce if launch else None,
-        "created": f"{situation.now:%Y-%m-%dT%H:%M:%SZ}",
+        "nonce": line.nonce if launch else None,
+        "created": f"{line.now:%Y-%m-%dT%H:%M:%SZ}",
         "parameters": settings,
-        "cluster": cluster_name(inventory.sources),
+        "cluster": cluster_name(line.inventories),
         "nodes": nodes,
         "spares": [node.name for node in inventory.spares] if launch else [],
         "hosts": _pattern(len(nodes) if launch else None, inventory),
-        "experiment": posixpath.join(situation.experiments, run_id) if run_id else None,
-        "experiments": situation.experiments,
-        "controller": {"host": situation.host, "user": situation.user},
-        "command": _assignments(verb, settings, environment)
-        + command_line(situation.argv, situation.extra_vars_options),
-        "call": hints.call_of(options, situation.environment),
-        "environment": dict(situation.environment),
+        "experiment": posixpath.join(experiments, run_id) if run_id else None,
+        "experiments": experiments,
+        "controller": {"host": line.host, "user": line.user},
+        "command": _assignments(verb, settings, line.environment)
+        + command_again(line.argv, [text for text, _variables in line.options]),
+        "call": hints.call_of(options, line.next_environment),
+        "environment": dict(line.next_environment),
         "options": options,
-        "versions": dict(situation.versions),
+        "versions": dict(line.versions),
     }
 
 
@@ -165,10 +156,10 @@ def _assignments(verb: str, settings: Mapping[str, Setting], environment: Mappin
     )
 
 
-def command_line(argv: Sequence[str], extra_vars_options: Iterable[str]) -> str:
+def command_again(argv: Sequence[str], options: Iterable[str]) -> str:
     """Return the command to type again, without the extra variables that may be secret."""
     words = [posixpath.basename(argv[0]), *argv[1:]]
-    for option in extra_vars_options:
+    for option in options:
         # The name of a file (@FILE) is not secret; any other text that mentions a secret is removed entirely.
         if not option.startswith("@") and SECRET_OPTION.search(option):
             words = [word.replace(option, "<redacted>") for word in words]

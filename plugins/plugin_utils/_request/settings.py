@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
-
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._findings.errors import display, error_record
 from .._findings.origin import DEFAULT, FOR_ONE_RUN, LAUNCH_DEFAULTS, Layer, Origin
+from .._text.nearest import nearest, question
 from .parameters import InvalidValue, Parameter, Value, read
-from .verbs import DECIDED_BY_SWEEP, VERBS
+from .verbs import DECIDED_BY_SWEEP, VERBS, parameter_names
 
 # Parameters that were given for a run hold again when it is launched again under its run ID.
 AGAIN = ", as in the run's plan"
@@ -179,26 +177,22 @@ def _cluster_layer(
 
 
 def _unknown(verb: str, origin: str, names: Sequence[str], documented: Collection[str]) -> list[Refusal]:
-    parameters = [p.name for p in VERBS[verb]]
-    spec = {name: {"type": "raw"} for name in (*parameters, *documented)}
-    unsupported = ArgumentSpecValidator(spec).validate(dict.fromkeys(names)).unsupported_parameters
+    parameters = parameter_names(verb)
+    known = {*parameters, *documented, "_raw_params"}
     near = (
-        {name.lower(): name for name in spec}
+        {name.lower(): name for name in (*parameters, *documented)}
         | OTHER_NAMES.get(verb, {})
         | {p.environment.lower(): p.name for p in VERBS[verb] if p.environment}
     )
     takes = f"{verb} takes {', '.join(parameters)}; also policy (launch_*, see roles/launch/README.md)"
     refusals = []
-    for name in (name for name in names if name in unsupported):
-        if name == "_raw_params":
-            continue
+    for name in (name for name in names if name not in known):
         shown = name if name.isprintable() else display(name)
-        guess = difflib.get_close_matches(name.lower(), near, n=1, cutoff=0.7)
-        owner = next((other for other, table in VERBS.items() if name in [p.name for p in table]), None)
+        owner = next((other for other in VERBS if name in parameter_names(other)), None)
         if verb == "sweep" and name in DECIDED_BY_SWEEP:
             refusals.append(Refusal(shown, "a sweep follows and shows each of its runs, and names them; remove it"))
             continue
-        hint = f"it belongs to the verb {owner}; " if owner else f"did you mean '{near[guess[0]]}'? " if guess else ""
+        hint = f"it belongs to the verb {owner}; " if owner else question(nearest(name.lower(), near))
         problem = f"unknown parameter ({origin.format(shown)}); {hint}{takes}"
         refusals.append(Refusal(shown, problem, expected=takes))
     return refusals

@@ -108,3 +108,8 @@ VERBS["sweep"] = (
     *(parameter for parameter in VERBS["launch"] if parameter.name not in DECIDED_BY_SWEEP),
     OUTPUT,
 )
+
+
+def parameter_names(verb: str) -> list[str]:
+    """Return the names of a verb's parameters."""
+    return [parameter.name for parameter in VERBS[verb]]

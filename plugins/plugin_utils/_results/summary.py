@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.phases impor
 from .._findings.errors import UserError
 from .._findings.origin import FOR_ONE_RUN
 from .._request.conditions import parse_conditions, parse_order, sort_key
+from .._text.nearest import nearest, question
 from .._text.table import one_line
 from .experiment import load
 from .rows import number
@@ -192,6 +192,5 @@ def _known_name(parameter: str, name: str, names: Iterable[str]) -> str:
     name = OTHER_NAMES.get(name, name)
     if name in names:
         return name
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
-    guess = f"did you mean '{near[0]}'? " if near else ""
+    guess = question(nearest(name, names))
     raise UserError(f"{parameter}: no run has '{name}'; {guess}runs have {', '.join(sorted(names))}")

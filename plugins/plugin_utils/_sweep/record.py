@@ -17,7 +17,7 @@ from .._findings.origin import FOR_ONE_RUN
 from .._request.axes import VARIABLE, combinations, parameters_of
 from .._request.points import read_values
 from .._request.run_id import make, subject_of
-from .._request.verbs import VERBS
+from .._request.verbs import parameter_names
 from .._results import experiment
 
 FILE = "sweep.yml"
@@ -27,7 +27,7 @@ PENDING, RUNNING, SUCCEEDED, FAILED, TIMED_OUT, STOPPED, REFUSED, LOST = (
     *("pending", "running", "succeeded", "failed", "timed_out", "stopped", "refused", "lost"),
 )
 # Parameters of the sweep as a whole, not of its runs; the last ones do not make another sweep of it.
-OF_SWEEP = {parameter.name for parameter in VERBS["sweep"]} - {parameter.name for parameter in VERBS["launch"]}
+OF_SWEEP = {*parameter_names("sweep")} - {*parameter_names("launch")}
 OF_ONE_COMMAND = (
     "shuffle",
     "objective",

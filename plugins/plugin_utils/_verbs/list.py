@@ -18,7 +18,7 @@ from .._action.files import read_text
 from .._findings.errors import UserError
 from .._findings.invocation import Invocation
 from .._request.hints import call_with, command
-from .._request.verbs import VERBS
+from .._request.verbs import parameter_names
 from .._results.listing import list_lines, minute, to_csv
 from .._results.summary import NOT_LISTED, ExperimentSummary, select, summarize, unseen
 from .._sweep.record import FILE as SWEEP
@@ -28,7 +28,7 @@ from .._text.table import table
 from .step import Conclude, Conclusion, Play
 
 MOST_UNSEEN, MOST_SWEEPS = 3, 8
-PARAMETERS = [parameter.name for parameter in VERBS["launch"] if parameter.name not in NOT_LISTED]
+PARAMETERS = [name for name in parameter_names("launch") if name not in NOT_LISTED]
 
 
 @Conclude

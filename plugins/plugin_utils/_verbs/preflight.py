@@ -42,10 +42,10 @@ OF_FACTS = (
 @ask("node_facts")
 def gather_facts(play: Play, host: str) -> dict[str, Any]:
     """Ask a node for all that the checks need."""
-    policy, request = play.read_policy(OF_FACTS), plain(play.read_answer("localhost", "launch__request"))
-    defaults, first = request["defaults"], play.request["nodes"][0]
+    policy, checked = play.read_policy(OF_FACTS), play.read_answer("localhost", "launch__request")
+    defaults, first = plain(checked["defaults"]), play.request["nodes"][0]
     address = policy.get("launch_head_address") or play.read_values(first, ["ansible_host"]).get("ansible_host")
-    head, port = str(address or ""), defaults.get("master_port") or request["first_port"]
+    head, port = str(address or ""), defaults.get("master_port") or checked["first_port"]
     options = {
         "workdir": policy.get("launch_workdir"),
         "code_dir": policy.get("launch_code_dir", "~/muster/code"),

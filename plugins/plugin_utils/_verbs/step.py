@@ -19,6 +19,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 from .._action.channel import Channel
 from .._action.interrupt import Interrupt
 from .._findings.errors import UserError
+from .._request.command_line import CommandLine
 from .._request.settings import values
 
 
@@ -60,20 +61,25 @@ class HostSession:
 class Play:
     """What a step may know of the play that it is a part of.
 
-    read_values(host, names) returns those of the variables that are set for a host, and read_policy(names) those of
-    the task's host, with its role's defaults. read_answer(host, name) returns what a task has registered for a host,
-    None if there is nothing, or only of an earlier verb of this command; copy what you need of it with `plain`.
-    run_command(argv, seconds) runs a command on the controller, in the C locale and without input; it returns the
-    standard output, None if the command is not installed. cli_options are Ansible's, by its names for them.
-    derive_key(subject) returns a secret of this command, the same one for every host, which is kept nowhere. channel is
-    shared by the hosts of a step. clock returns seconds, of which only differences mean something, and pause waits.
+    request is empty in the step that makes it. read_values(host, names) returns those of the variables that are set for
+    a host, and read_policy(names) those of the task's host, with its role's defaults. read_tagged does as read_values,
+    but keeps Ansible's tags, which say what a vault encrypts, and read_raw(host) returns all variables of a host, with
+    templates as they are. read_answer(host, name) returns what a task has registered for a host, None if there is
+    nothing, or only of an earlier verb of this command; copy what you need of it with `plain`. run_command(argv,
+    seconds) runs a command on the controller, in the C locale and without input; it returns the standard output, None
+    if the command is not installed. cli_options are Ansible's, by its names for them. derive_key(subject) returns a
+    secret of this command, the same one for every host, which is kept nowhere. channel is shared by the hosts of a
+    step. clock returns seconds, of which only differences mean something, and pause waits.
     """
 
     request: Mapping[str, Any]
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     read_values: Callable[[str, Iterable[str]], dict[str, Any]] = lambda _host, _names: {}
     read_policy: Callable[[Iterable[str]], dict[str, Any]] = lambda _names: {}
+    read_tagged: Callable[[str, Iterable[str]], dict[str, Any]] = lambda _host, _names: {}
+    read_raw: Callable[[str], Mapping[str, Any]] = lambda _host: {}
     read_answer: Callable[[str, str], Any] = lambda _host, _name: None
+    read_command_line: Callable[[], CommandLine] = CommandLine
     host: HostSession = HostSession()
     heads: Sequence[str] = ()  # of which one is the head of the run
     hosts: Sequence[str] = ()  # of this play
@@ -188,6 +194,7 @@ class Conclude:
     """A step that runs once, on the controller, when all hosts have answered; a decorator of what it concludes."""
 
     conclusion: Callable[[Play], Conclusion]
+    makes_request: bool = False  # all other steps need one
 
 
 Step = Ask | Visit | Conclude

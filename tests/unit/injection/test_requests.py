@@ -34,6 +34,7 @@ from ansible_collections.muster.train.tests.support.injection import (
     findings_against,
 )
 from ansible_collections.muster.train.tests.support.plan_parts import POLICY, policy, read_policy
+from ansible_collections.muster.train.tests.support.requests import LINE
 
 pytestmark = pytest.mark.slow
 CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -83,7 +84,7 @@ def test_a_parameter(verb: str, parameter: Parameter, texts: dict[str, str]) -> 
         ways.append(lambda raw: {"raw": {}, "defaults": {parameter.name: raw}})
     if parameter.environment:
         variable = parameter.environment
-        ways.append(lambda raw: {"raw": {}, "environment": {variable: str(raw)}})
+        ways.append(lambda raw: {"raw": {}, "line": dataclasses.replace(LINE, environment={variable: str(raw)})})
     for text in texts.values():
         for raw, kept in shapes(parameter, text):
             for way in ways:
@@ -161,7 +162,9 @@ def test_a_node_and_its_address(verb: str, texts: dict[str, str]) -> None:
             lines = [line for line in asked if line.startswith("inventory: ")]
             assert bool(lines) != bool(fine), text[:60]
             assert all(line.isprintable() and len(line) < 400 for line in asked)
-        _values, lines_ = ask(verb, {}, inventory=Inventory((), (text,), text))
+        _values, lines_ = ask(
+            verb, {}, dataclasses.replace(LINE, inventories=(text,), limit=text), inventory=Inventory(())
+        )
         assert all(line.isprintable() for line in lines_)
 
 

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._request.request import Request, command_line
-from ansible_collections.muster.train.tests.support.requests import RUN_ID, SITUATION, make
+from ansible_collections.muster.train.plugins.plugin_utils._request.request import Request, command_again
+from ansible_collections.muster.train.tests.support.requests import RUN_ID, make
 from ansible_collections.muster.train.tests.support.words import without_words
 
 # The shape
@@ -73,12 +72,10 @@ def test_environment_variables_precede_the_command() -> None:
 
 def test_how_the_next_command_is_called() -> None:
     argv = ("/venv/bin/ansible-playbook", "-i", "labs/a b", "/muster/launch.yml", "-e", "channels=42")
-    elsewhere = replace(SITUATION, argv=argv, environment={"ANSIBLE_COLLECTIONS_PATH": "/muster/collections"})
-    assert make(situation=elsewhere)["call"] == (
-        "ANSIBLE_COLLECTIONS_PATH=/muster/collections ansible-playbook -i 'labs/a b'"
-    )
-    assert make(situation=elsewhere)["options"] == ["-i", "labs/a b"]
-    assert make(situation=elsewhere, verb="status")["call"] == make(situation=elsewhere)["call"]
+    request = make(argv=argv, next_environment={"ANSIBLE_COLLECTIONS_PATH": "/muster/collections"})
+    assert request["call"] == "ANSIBLE_COLLECTIONS_PATH=/muster/collections ansible-playbook -i 'labs/a b'"
+    assert request["options"] == ["-i", "labs/a b"]
+    assert make(argv=argv, next_environment=request["environment"], verb="status")["call"] == request["call"]
 
 
 def test_a_given_run_id_is_kept() -> None:
@@ -277,4 +274,4 @@ def test_a_module_wins_over_the_cluster_s_script() -> None:
     ],
 )
 def test_the_command_line_keeps_no_secret(argv: list[str], options: list[str], expected: str) -> None:
-    assert command_line(argv, options) == expected
+    assert command_again(argv, options) == expected

@@ -17,8 +17,8 @@ from ansible_collections.muster.train.tests.support.requests import (
 )
 
 GIVEN, TEXT = "extra_vars", {"script": "t.py"}
-SPARED = Inventory((InventoryHost("a"), InventoryHost("b")), (), None, (InventoryHost("b"),))
-SPARE_TWIN = Inventory((InventoryHost("a", "x"),), (), None, (InventoryHost("b", "x"),))
+SPARED = Inventory((InventoryHost("a"), InventoryHost("b")), (InventoryHost("b"),))
+SPARE_TWIN = Inventory((InventoryHost("a", "x"),), (InventoryHost("b", "x"),))
 
 
 def unknown(name: str) -> RefusedRequest:
@@ -34,6 +34,7 @@ TWINS = [
     (InventoryHost("a", "Head.Example"), InventoryHost("b", "head.example")),
 ]
 NO_NAMES = ["node/0", "..", "-x", "node 0", "node;id", "$(id)", "fe80::1", "x" * 254, "nœud", "a\n", ".hidden", "a."]
+VARIABLES = ("launch_workdir", "launch__plan")
 EARLIER = {"parameters": {"channels": {"value": 1000, "origin": "-e channels", "layer": "extra_vars"}}}
 CASES = [
     refused("a value of the run's plan", ("channels", "earlier"), {"run_id": RUN_ID}, earlier=EARLIER),
@@ -70,13 +71,13 @@ CASES = [
         refused(f"no nodes for {verb}", NAMELESS, verb=verb, nodes=inventory())
         for verb in ("launch", "status", "logs", "stop", "collect")
     ),
-    refused("no inventory", NAMELESS, nodes=Inventory((), (), None), script=False),
+    refused("no inventory", NAMELESS, nodes=inventory(), inventories=(), script=False),
     *(
-        refused(f"a limit of {verb}", NAMELESS, verb=verb, nodes=inventory("node0", limit="node0,localhost"))
-        for verb in ("launch", "stop", "list")
+        refused(f"a limit of {verb}", NAMELESS, verb=verb, limit="node0,localhost")
+        for verb in ("launch", "stop", "list", "setup")
     ),
     *(
-        refused(f"two names for one machine, {number}", NAMELESS, nodes=Inventory(pair, (), None))
+        refused(f"two names for one machine, {number}", NAMELESS, nodes=Inventory(pair))
         for number, pair in enumerate(TWINS)
     ),
     refused("a host that is a node and a spare", NAMELESS, nodes=SPARED),
@@ -87,6 +88,13 @@ CASES = [
     refused("an unknown placeholder in a variable", ("env", GIVEN), {"env": {"NAME": "{epoch}"}}),
     refused("an unknown placeholder in an option", ("config_option", GIVEN), {"config_option": "--{x}"}),
     refused("a configuration by path and name", NAMELESS, {"config_name": "tiny"}, None, {**TEXT, "config": "c.yaml"}),
+    refused("tags", NAMELESS, tags=("foo", "bar")),
+    refused("tags of setup that it does not have", NAMELESS, verb="setup", tags=("code", "codes")),
+    refused("a task to start at", NAMELESS, start_at_task="Plan the launch"),
+    refused("a parameter in the variables of a play", NAMELESS, play_variables=("channels", "launch__verb", "mine")),
+    refused(
+        "policy in the variables of a play", NAMELESS, verb="status", play_variables=VARIABLES, documented=VARIABLES
+    ),
     refused("an option that is a word", ("config_option", GIVEN), {"config_option": "none"}),
 ]
 
@@ -126,6 +134,10 @@ def test_nnodes_cuts_the_nodes() -> None:
     assert [make({"nnodes": n}, nodes=three)["hosts"] for n in (1, 2, 3)] == ["nodes[0:0]", "nodes[0:1]", "nodes"]
 
 
+def test_a_part_of_a_setup_takes_a_limit() -> None:
+    assert make(verb="setup", tags=("code", "memlock"), limit="node0")["verb"] == "setup"
+
+
 def test_list_needs_no_nodes() -> None:
     assert make(verb="list", nodes=inventory())["nodes"] == []
 
@@ -139,18 +151,15 @@ def test_list_needs_no_nodes() -> None:
     ],
 )
 def test_two_machines(pair: tuple[InventoryHost, InventoryHost]) -> None:
-    assert make(nodes=Inventory(pair, (), None))["nodes"] == [pair[0].name, pair[1].name]
+    assert make(nodes=Inventory(pair))["nodes"] == [pair[0].name, pair[1].name]
 
 
 def test_duplicate_names_do_not_prevent_a_stop() -> None:
-    assert (
-        make(verb="stop", nodes=Inventory((InventoryHost("a", "x"), InventoryHost("b", "x")), (), None))["hosts"]
-        == "nodes"
-    )
+    assert make(verb="stop", nodes=Inventory((InventoryHost("a", "x"), InventoryHost("b", "x"))))["hosts"] == "nodes"
 
 
 def test_a_launch_separates_spares_and_other_verbs_do_not() -> None:
-    inventory = Inventory((InventoryHost("a"), InventoryHost("b"), InventoryHost("c")), (), None, (InventoryHost("s"),))
+    inventory = Inventory((InventoryHost("a"), InventoryHost("b"), InventoryHost("c")), (InventoryHost("s"),))
     launch = make({"nnodes": 2}, nodes=inventory)
     assert (launch["nodes"], launch["spares"], launch["hosts"]) == (["a", "b"], ["s"], "nodes[0:1]:spares")
     status = make(verb="status", nodes=inventory)

@@ -19,7 +19,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.errors impo
 from ansible_collections.muster.train.plugins.plugin_utils._sweep import command, folder, record
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import sweep as verb
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Conclusion, Play
-from ansible_collections.muster.train.tests.support.requests import SITUATION, make
+from ansible_collections.muster.train.tests.support.requests import make
 
 RUNNING = json.dumps({"phase": "running"})
 REFUSED = json.dumps({"verb": "launch", "errors": [{"message": "absent.py does not exist"}]})
@@ -84,9 +84,8 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> Commands:
 
 
 def play_of(home: Path, *, is_checked: bool = False, options: Mapping[str, Any] | None = None, **given: Any) -> Play:
-    situation = dataclasses.replace(SITUATION, experiments=str(home / "experiments"))
     extra_vars = {"sweep": {"channels": [28, 42]}, "preflight": False, **given}
-    request = make(extra_vars, verb="sweep", defaults={"script": "train.py"}, situation=situation)
+    request = make(extra_vars, verb="sweep", defaults={"script": "train.py"}, experiments=str(home / "experiments"))
     return Play(request, interrupt=Interrupt(), is_checked=is_checked, cli_options=options or {})
 
 

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The first step of every verb: what was typed is checked before any node is contacted.
+
+Its values come from -e, from the environment and from the cluster's launch_defaults, in this order, and are used as
+they were typed: a template in them is text. A run that is launched again with its run ID keeps what was given for it,
+as its plan.json has it. All that is wrong is said at once, a line for each mistake.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
+
+from .._action.files import read_text
+from .._action.private import try_writing
+from .._cluster.ports import DEFAULT_RANGE, read_range
+from .._findings.errors import UserError
+from .._request.command_line import given_variables
+from .._request.encrypted import refuse_encrypted
+from .._request.hints import command
+from .._request.nodes import Inventory, InventoryHost
+from .._request.request import Request, make_request
+from .._request.run_id import check as check_run_id
+from .._request.run_id import is_new
+from .._request.settings import named_in_templates
+from .._request.verbs import VERBS, parameter_names
+from .._results.ranks import possible_heads
+from .._text.plain import plain
+from .step import Conclude, Conclusion, Play
+
+EXPERIMENTS, DEFAULTS, PORT_RANGE = "launch_experiments_dir", "launch_defaults", "launch_port_range"
+ADDRESS = ("ansible_host", "ansible_port")
+# The verbs that show or save the ranks' environment, and the variables of a node that it comes from.
+SAVING = ("launch", "sweep", "detect", "preflight")
+SAVED_OF_NODE = ("launch_env", "launch_node_env")
+# The verbs that record. Launch and collect are of no use where nothing can be written; follow only warns.
+RECORDING = ("launch", "sweep", "follow", "collect", "stacks")
+
+
+@functools.partial(Conclude, makes_request=True)
+def check(play: Play) -> Conclusion:
+    """Check the request of the verb that the playbook names in launch__verb.
+
+    The result has the request, a token that distinguishes it from those of other verbs in this command, and the nodes
+    of which one is the head of the run. The verbs that show an environment also get the cluster's launch_defaults, and
+    preflight the first port of a run, None if their range is not valid.
+    """
+    line, verb = play.read_command_line(), play.read_policy(["launch__verb"]).get("launch__verb")
+    if verb not in VERBS:
+        raise UserError(f"launch__verb: expected one of {', '.join(VERBS)}, saw {verb!r}; import the verb's playbook")
+    groups = [list(play.groups.get(group, [])) for group in ("nodes", "spares")]
+    nodes, spares = groups
+    # The cluster's policy is its first node's; `list` works without a cluster.
+    read = functools.partial(play.read_tagged, nodes[0]) if nodes else play.read_policy
+    policy = read([EXPERIMENTS, DEFAULTS])
+    experiments = os.path.abspath(os.path.expanduser(str(policy.get(EXPERIMENTS) or "experiments")))
+    defaults = policy.get(DEFAULTS, {})
+    hosts = {
+        host: play.read_tagged(host, [*ADDRESS, *(SAVED_OF_NODE if verb in SAVING else ())])
+        for host in itertools.chain(*groups)
+    }
+    extra_vars, problems = given_variables(verb, line)
+    if verb in SAVING:
+        saved = [(name, host[name]) for host in hosts.values() for name in SAVED_OF_NODE if name in host]
+        problems += refuse_encrypted([(DEFAULTS, defaults), *saved])
+    plan = _plan(experiments, extra_vars.get("run_id"))
+    request = make_request(
+        verb,
+        line,
+        extra_vars=extra_vars,
+        defaults=defaults,
+        inventory=Inventory(*(tuple(_host(name, hosts[name]) for name in group) for group in groups)),
+        experiments=experiments,
+        inventory_variables=_inventory_variables(play, extra_vars.keys() - {*parameter_names(verb), *line.documented}),
+        earlier=plan if verb == "launch" else None,
+        problems=problems,
+    )
+    warnings, run_id = _recording_warnings(play, request), str(request["run_id"])
+    if verb == "launch" and extra_vars.get("run_id") and not plan and not is_new(run_id, line.now):
+        warnings.append(
+            f"there is no plan of {run_id} in {experiments}: if it was launched before, its parameters are not known "
+            f"here; to reuse them, collect it first: {command('collect', run_id, request['call'])}"
+        )
+    result: dict[str, Any] = {
+        "request": request,
+        "request_token": line.nonce,
+        "heads": possible_heads(plan, nodes, spares),
+    }
+    if verb in SAVING:
+        result["defaults"] = plain(defaults or {})
+    if verb == "preflight":
+        result["first_port"] = _first_port(read([PORT_RANGE]))
+    return Conclusion(result=result, warnings=warnings)
+
+
+def _host(name: str, variables: Mapping[str, Any]) -> InventoryHost:
+    address = variables.get("ansible_host")
+    return InventoryHost(str(name), str(address) if address else None, variables.get("ansible_port"))
+
+
+def _inventory_variables(play: Play, names: Collection[str]) -> set[str]:
+    """Return those of the names that a template of the inventory has: they are the user's own variables."""
+    hosts = dict.fromkeys(itertools.chain.from_iterable(play.groups.values())) if names else ()
+    return named_in_templates(names, map(play.read_raw, hosts))
+
+
+def _plan(experiments: str, run_id: object) -> dict[str, Any] | None:
+    """Return the plan of a run that is here, None without a run ID that is valid."""
+    try:
+        plan = parse_json(read_text(Path(experiments, check_run_id(str(run_id)), "plan.json")))
+    except ValueError:
+        return None
+    return plan if isinstance(plan, dict) else None
+
+
+def _first_port(policy: Mapping[str, Any]) -> int | None:
+    """Return the first port of runs; None if the range is not valid, which the checks report with its reason."""
+    try:
+        return (read_range(str(policy[PORT_RANGE])) if PORT_RANGE in policy else DEFAULT_RANGE)[0]
+    except ValueError:
+        return None
+
+
+def _recording_warnings(play: Play, request: Request) -> list[str]:
+    """Make the directory of a launch; return a warning where a verb that can do without cannot record, else raise."""
+    verb = request["verb"]
+    if verb not in RECORDING:
+        return []
+    try:
+        try_writing(Path(request["experiments"]), EXPERIMENTS, verb in ("launch", "sweep") and not play.is_checked)
+        if request["experiment"]:
+            try_writing(Path(request["experiment"]), EXPERIMENTS, make=False)
+    except UserError as error:
+        if verb != "follow":
+            raise
+        return [str(error)]
+    return []
