@@ -36,13 +36,13 @@ test-all: dev ## the gate and every stage, one after the other; hours
 	@failed=''; for stage in test $(STAGES); do $(MAKE) --no-print-directory $$stage || failed="$$failed $$stage"; done; \
 	  $(MAKE) --no-print-directory stages; [ -z "$$failed" ] || { echo "muster: stages that failed:$$failed" >&2; exit 1; }
 
-stages: dev ## show when each stage last passed, and at which commit
-	@python tools/stage.py show lint gate $(STAGES)
+stages: ## show when each stage last passed, and at which commit
+	@'$(PYTHON)' tools/stage.py show lint gate $(STAGES)
 
 screens: dev ## write tests/screens anew: what a person reads, to be reviewed in the diff
 	MUSTER_WRITE_SCREENS=1 pytest tests/unit/test_screens.py `find tests/unit -name test_messages.py`
 
-test-slow: dev ## stage: unit tests that start programs or try thousands of inputs
+test-slow: dev ## stage: unit tests that start many programs or try thousands of inputs
 	$(STAGE) $@ $(PYTEST) -m slow --timeout=300
 
 test-local: dev ## stage: end-to-end tests on nodes of this machine
@@ -107,7 +107,7 @@ cluster-down: dev ## remove the hosts of make cluster
 faults: dev ## stage: inject every fault into gangs of runners and measure
 	$(STAGE) $@ python tests/faults/suite.py --rounds 10 --injections 100 --kills 50 --races 50 --torch 3 --json .cache/faults.json
 
-mutations: engine dev ## stage: break each role on hosts in containers: its scenario must notice
+mutations: dev ## stage: break each role on hosts in containers: its scenario must notice
 	$(STAGE) $@ pytest tests/integration/mutations.py --timeout=1200
 
 mutations-gate: dev ## stage: plant defects in the code: the gate must find each
@@ -138,10 +138,10 @@ build: .venv/.local ## the collection's tarball, to install with ansible-galaxy
 changelog: dev ## write CHANGELOG.rst from changelogs/fragments and the modules
 	antsibull-changelog release --reload-plugins --update-existing --refresh
 
-clean: ## remove what make created, except experiments/ and the embedded nodes' work directories
+clean: ## remove what make built, except .cache, experiments/ and the embedded nodes' work directories
 	rm -rf .venv $(LINK) .cache/sanity docs/_build .mypy_cache .pytest_cache .ruff_cache .ansible
 
-dev: .venv/.dev link
+dev: .venv/.dev link ## install what the tests and linters need into .venv
 
 link:
 	@if [ -e $(LINK) ] && [ ! -L $(LINK) ]; then \

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 
 # What a test's marker may say; one without is `unit` or `local`, by its folder.
 STAGES = {"slow", "hosts", "cores"}
+# What .ci/run installs the tools of.
+MUST_RUN = {"gate", "hosts", "cores"}
 # Real hosts are created once per worker, so all files that use three of them go to two workers.
 ON_REAL_HOSTS = {
     "scenarios": ("test_hosts.py", "test_releases.py"),
@@ -33,6 +36,15 @@ if LINK.resolve() != ROOT:
 # Tests read what Ansible's own callback prints; those of `brief` ask for it.
 os.environ.setdefault("ANSIBLE_STDOUT_CALLBACK", "ansible.builtin.default")
 sys.path.insert(0, str(ROOT / "collections"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that is skipped where CI has installed what it needs."""
+    report = yield
+    if report.skipped and os.environ.get("CI") == "true" and MUST_RUN & {marker.name for marker in item.iter_markers()}:
+        report.outcome, report.longrepr = "failed", f"it must run here, and was skipped: {report.longrepr[-1]}"
+    return report
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -9,12 +9,9 @@ import pty
 import re
 import select
 import shlex
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +24,6 @@ from ansible_collections.muster.train.tests.support.play import Played
 
 pytestmark = pytest.mark.skipif(sshd.missing() is not None, reason=str(sshd.missing()))
 HOST, OTHER = sshd.ADDRESSES
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[sshd.Sshd]:
-    """An sshd for the tests of this file."""
-    base = Path(tempfile.mkdtemp(prefix="muster-"))
-    try:
-        with sshd.running(base) as started:
-            yield started
-    finally:
-        shutil.rmtree(base)
 
 
 @pytest.fixture

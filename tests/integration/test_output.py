@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -190,12 +189,8 @@ def test_the_verbs_without_a_run(cluster: Cluster, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sshd.missing() is not None, reason=str(sshd.missing()))
-def test_a_node_that_is_not_reachable(tmp_path: Path) -> None:
-    with (
-        tempfile.TemporaryDirectory(prefix="muster-") as base,
-        sshd.running(Path(base)) as server,
-        socket.socket() as closed,
-    ):
+def test_a_node_that_is_not_reachable(server: sshd.Sshd, tmp_path: Path) -> None:
+    with socket.socket() as closed:
         closed.bind((sshd.ADDRESSES[1], 0))
         hosts = server.per_node()
         hosts["node1"].update(ansible_port=closed.getsockname()[1])

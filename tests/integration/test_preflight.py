@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.muster.train.tests.support.checkouts import git
 from ansible_collections.muster.train.tests.support.cluster import Cluster
 from ansible_collections.muster.train.tests.support.play import Played
 
@@ -32,10 +33,6 @@ def checkouts(cluster: Cluster) -> Cluster:
     cluster.policy["preflight_levels"] = dict.fromkeys(QUIET, "off")
     cluster.write()
     return cluster
-
-
-def git(folder: Path, *words: str) -> None:
-    subprocess.run(["git", "-C", str(folder), *words], check=True, stdin=subprocess.DEVNULL)
 
 
 def commit(folder: Path, message: str) -> None:

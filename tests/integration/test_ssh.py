@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,17 +19,6 @@ from ansible_collections.muster.train.tests.support import death, sshd
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 
 pytestmark = pytest.mark.skipif(sshd.missing() is not None, reason=str(sshd.missing()))
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[sshd.Sshd]:
-    """An sshd for the tests of this file."""
-    base = Path(tempfile.mkdtemp(prefix="muster-"))
-    try:
-        with sshd.running(base) as started:
-            yield started
-    finally:
-        shutil.rmtree(base)
 
 
 @pytest.fixture

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import re
-import shutil
 import socket
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,17 +16,6 @@ from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Clust
 from ansible_collections.muster.train.tests.support.play import Played
 
 pytestmark = pytest.mark.skipif(sshd.missing() is not None, reason=str(sshd.missing()))
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[sshd.Sshd]:
-    """An sshd for the tests of this file."""
-    base = Path(tempfile.mkdtemp(prefix="muster-"))
-    try:
-        with sshd.running(base) as started:
-            yield started
-    finally:
-        shutil.rmtree(base)
 
 
 def refused(server: sshd.Sshd, home: Path, node1: dict[str, Any]) -> tuple[str, str]:
