@@ -67,10 +67,16 @@ class ActionModule(Action):
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         step = find_step(args["name"])
         self.is_for_all = isinstance(step, Conclude)
-        checked = {} if isinstance(step, Conclude) and step.makes_request else _checked(variables)
+        is_first = isinstance(step, Conclude) and step.makes_request
+        checked = {} if is_first else raw_values("localhost", variables).get("launch__request", {})
+        is_refused = not (is_first or checked.get("request"))
         play, token = self._play(variables, checked), {TOKEN: checked.get(TOKEN)}
         if isinstance(step, Conclude):
+            if is_refused:
+                raise UserError(NO_REQUEST)
             return {**token, **self._finish(step.conclusion(play))}
+        if is_refused:
+            return {"skipped": True}  # the next step that concludes says why
         host = variables["inventory_hostname"]
         result = self._ask(step, play, host) if isinstance(step, Ask) else self._visit(step, play, host)
         return {**({"skipped": True} if result is None else result), **token}
@@ -105,13 +111,15 @@ class ActionModule(Action):
                 return self._run_module(module, options, variables)
             except AnsibleConnectionFailure as error:
                 return {"unreachable": True, "msg": str(error)}
+            except AnsibleError as error:  # such as a module that could not be copied to the host
+                return {"failed": True, "msg": str(error)}
 
-        def run_words(words: str) -> CommandOutput:
+        def run_line(line: str) -> CommandOutput:
             try:
-                done = self._low_level_execute_command(words, sudoable=True)
+                done = self._low_level_execute_command(line, sudoable=True)
             except AnsibleConnectionFailure as error:
                 raise Unreachable(str(error)) from None
-            return CommandOutput(done["rc"], done.get("stdout", ""), done.get("stderr", ""))
+            return CommandOutput(done.get("stdout", ""), done.get("stderr", ""))
 
         def fetch_file(path: str, local: Path) -> None:
             try:
@@ -123,7 +131,7 @@ class ActionModule(Action):
 
         return HostSession(
             run_module=run_module,
-            run_words=run_words,
+            run_line=run_line,
             fetch_file=fetch_file,
             prepare_module=lambda module: build_module(self, f"muster.train.{module}", variables),
             becomes=bool(self._connection.become),
@@ -218,14 +226,6 @@ class ActionModule(Action):
         if link and has_changed and not self._task.check_mode:
             make_link(link.path, link.target, link.is_newest)
         return has_changed, diffs
-
-
-def _checked(variables: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what the task of the request has registered."""
-    checked: Mapping[str, Any] = raw_values("localhost", variables).get("launch__request", {})
-    if not checked.get("request"):
-        raise UserError(NO_REQUEST)
-    return checked
 
 
 def _run_command(argv: Sequence[str], timeout_s: float) -> str | None:

@@ -186,7 +186,6 @@ class CallbackModule(Default):
 
     def _begin(self, task: Any) -> None:
         self._end_tasks()
-        module_of(task)  # imports the verb here rather than in the worker of each host
         self._logs[task._uuid] = (task, TaskLog(time.monotonic()))
 
     def _log(self, result: Any) -> TaskLog:

@@ -82,9 +82,7 @@ class Head:
             run_id="run1",
             call="ansible-playbook -i lab",
         )
-        session = HostSession(
-            run_module=self._answer, run_words=self._print, prepare_module=lambda module: self.built.append(module)
-        )
+        session = HostSession(run_module=self._answer, run_line=self._print, prepare_module=self.built.append)
         self.play = dataclasses.replace(
             play, host=session, interrupt=self.interrupt, clock=lambda: self.seconds, pause=self._pause
         )
@@ -107,11 +105,11 @@ class Head:
         if isinstance(text, Unreachable):
             raise text
         if isinstance(text, Unframed):
-            return CommandOutput(0, text, "")
+            return CommandOutput(text, "")
         marker = self.read[-1][0]
         blocks = [f"document\n{_encoded(part)}" for part in (*text.splitlines(), "", "")[:2]]
         blocks += [f"file {name} 1 0 {len(self.log)}\n{_encoded(self.log)}" for name in self.read[-1][2].split()]
-        return CommandOutput(0, "\x1b]0;gpu01\x07\n" + "".join(f"{marker} {part}\n" for part in (*blocks, "end")), "")
+        return CommandOutput("\x1b]0;gpu01\x07\n" + "".join(f"{marker} {part}\n" for part in (*blocks, "end")), "")
 
     def _pause(self, seconds: float) -> None:
         self.pauses.append(seconds)

@@ -17,7 +17,7 @@ class Channel:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the messages are received no longer."""
+        """Whether messages are no longer received."""
         return bool(self._closed[0])
 
     def open(self) -> None:
@@ -25,7 +25,7 @@ class Channel:
         self._closed[0] = False
 
     def close(self) -> None:
-        """Receive nothing more."""
+        """Stop receiving."""
         self._closed[0] = True
 
     def send(self, message: object) -> None:

@@ -25,7 +25,7 @@ class Interrupt:
 
     @property
     def pressed(self) -> bool:
-        """Whether Ctrl-C was pressed while it was awaited."""
+        """Whether Ctrl-C was pressed in the block of `awaited` that is running."""
         return bool(self._flags[PRESSED])
 
     @contextmanager

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 
 def nearest(spelling: str, names: Iterable[str], cutoff: float = 0.7) -> str | None:
-    """Return the name most like a spelling, None if none is: alike by less than cutoff, of 1 for the same.
+    """Return the name most like a spelling, None if none scores at least cutoff, where 1 is identical.
 
     A mapping has the name of each spelling.
     """

@@ -131,7 +131,7 @@ def _page(play: Play, findings: Sequence[Finding], refused: bool) -> Iterator[Wa
 
 
 def _shown(play: Play, plan: Mapping[str, Any], conclusion: Conclusion) -> Conclusion:
-    """Show the plan in check mode: as a difference, or without --diff what is the same for the whole run."""
+    """Show the plan in check mode: all of it with --diff, else its header."""
     # A launch does not show the plan, so it does not import this.
     from .._plan import text
 

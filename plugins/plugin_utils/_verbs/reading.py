@@ -45,7 +45,7 @@ class RunReader:
         marker = secrets.token_hex(16)
         documents = [os.path.join(self._run_dir, name) for name in DOCUMENTS]
         command = read_news(marker, documents, os.path.join(self._run_dir, "logs"), names, most, known or {})
-        output = self._play.host.run_words(command)
+        output = self._play.host.run_line(command)
         news = parse_news(output.stdout, marker)
         is_whole = news is not None and len(news.documents) == len(DOCUMENTS)
         observed = (news.documents[0] if news and is_whole else output.stdout).strip() or output.stderr or "nothing"

@@ -111,7 +111,9 @@ def _inventory_variables(play: Play, names: Collection[str]) -> set[str]:
 
 
 def _plan(experiments: str, run_id: object) -> dict[str, Any] | None:
-    """Return the plan of a run that is here, None without a run ID that is valid."""
+    """Return the plan of a run that is here, None without a valid run ID."""
+    if run_id is None:
+        return None
     try:
         plan = parse_json(read_text(Path(experiments, check_run_id(str(run_id)), "plan.json")))
     except ValueError:

@@ -29,9 +29,8 @@ class Unreachable(Exception):
 
 @frozen
 class CommandOutput:
-    """What a command printed on a host, and its exit status."""
+    """What a command printed on a host."""
 
-    rc: int
     stdout: str
     stderr: str
 
@@ -45,13 +44,13 @@ class HostSession:
     """What a step may do on the host of its task, or on the one that the task is delegated to.
 
     run_module(module, options) returns its result, which is unreachable where the host does not answer; the others
-    raise Unreachable. run_words(words) runs a line of shell, which needs no Python there. fetch_file(path, local)
-    copies a file and raises OSError if it cannot; it reads as the user who connects, whom `becomes` says to become
-    another one for everything else. prepare_module(module) builds what a later step runs, which only saves time.
+    raise Unreachable. run_line(line) runs a line of shell, which needs no Python there. fetch_file(path, local) copies
+    a file as the connecting user, and raises OSError if it cannot; becomes says whether everything else runs as another
+    user. prepare_module(module) builds what a later step runs, which only saves time.
     """
 
     run_module: Callable[[str, Mapping[str, Any]], dict[str, Any]] = lambda _module, _options: {"unreachable": True}
-    run_words: Callable[[str], CommandOutput] = _no_host
+    run_line: Callable[[str], CommandOutput] = _no_host
     fetch_file: Callable[[str, Path], None] = _no_host
     prepare_module: Callable[[str], None] = lambda _module: None
     becomes: bool = False
@@ -147,9 +146,9 @@ class Conclusion:
     """What a step concludes.
 
     lines are for people, each plain or with its tone, and closing_lines follow when the files are written. document is
-    for a program that asks for one; output, another form of it, replaces the lines. link is made if one of the
-    files was written. warnings are Ansible's. result is what later steps read: plain
-    data. The step fails with failure, which is_shown if the lines have it already.
+    for a program that asks for one; output, another form of it, replaces the lines. link is made if one of the files
+    was written. warnings are Ansible's. result is what later steps read: plain data. The step fails with failure, which
+    is_shown if the lines have it already.
     """
 
     lines: Sequence[str | tuple[str, Tone]] = ()
@@ -191,7 +190,10 @@ class Visit:
 
 @frozen
 class Conclude:
-    """A step that runs once, on the controller, when all hosts have answered; a decorator of what it concludes."""
+    """A step that runs once, for all hosts; a decorator of the function that concludes.
+
+    It reads the answers of all hosts, and contacts at most one, that to which its task is delegated, by `play.host`.
+    """
 
     conclusion: Callable[[Play], Conclusion]
     makes_request: bool = False  # all other steps need one

@@ -67,7 +67,7 @@ def await_turn(play: Play) -> Conclusion:
             if left_s <= 0:
                 return Conclusion(result={"ended": TIME_IS_OVER, "answer": answer})
             line.draw(state.text(left_s), state.text(), last=False)
-            time.sleep(min(POLL_S, left_s))
+            play.pause(min(POLL_S, left_s))
     return Conclusion(result={"ended": None, "answer": answer})
 
 

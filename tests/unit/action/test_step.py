@@ -13,7 +13,7 @@ from unittest.mock import MagicMock
 
 import pytest
 from ansible import context
-from ansible.errors import AnsibleConnectionFailure
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 from ansible.utils.context_objects import CLIArgs
@@ -38,6 +38,7 @@ from ansible_collections.muster.train.tests.support.actions import Hosts, result
 REQUEST = {"verb": "example", "nodes": ["node0", "node1"]}
 CHECKED = {"launch__request": {"request": REQUEST, "heads": ["node0"], "request_token": "now"}}
 WORKDIR = ["launch_workdir"]
+FULL = "failed to transfer file: no space left on device"
 SILENT = "ssh: connect to host node0 port 22: Connection refused"
 Module = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -152,17 +153,13 @@ def test_a_host_that_takes_longer_than_its_limit_has_failed(stage: Stage) -> Non
         time.sleep(60)
         return {}
 
-    assert stage.run(Ask("run_info", lambda _play, _host: {}, lambda _play: 1), module=wait) == {
-        "changed": False,
-        "failed": True,
-        "msg": "no answer within 1 s",
-        "timedout": {"period": 1},
-    }
+    late = {"changed": False, "failed": True, "msg": "no answer within 1 s", "timedout": {"period": 1}}
+    assert stage.run(Ask("run_info", lambda _play, _host: {}, lambda _play: 1), module=wait) == late
 
 
-def test_a_step_is_refused_without_a_checked_request(stage: Stage) -> None:
+def test_without_a_checked_request_no_host_is_asked_and_a_conclusion_is_refused(stage: Stage) -> None:
     refusal = {"changed": False, "failed": True, "msg": step.NO_REQUEST}
-    assert stage.run(Ask("run_info", lambda _play, _host: {}), checked={}) == refusal
+    assert stage.run(Ask("run_info", lambda _play, _host: {}), checked={}) == {"changed": False, "skipped": True}
     assert stage.run(Conclude(lambda _play: Conclusion()), checked={"launch__request": {"skipped": True}}) == refusal
     assert stage.calls == []
 
@@ -212,10 +209,14 @@ def test_a_step_runs_a_module_on_a_host_that_may_not_answer(stage: Stage) -> Non
     def refuse(_options: Mapping[str, Any]) -> dict[str, Any]:
         raise AnsibleConnectionFailure(SILENT)
 
+    def fail(_options: Mapping[str, Any]) -> dict[str, Any]:
+        raise AnsibleError(FULL)
+
     reading = Conclude(lambda play: Conclusion(result={"answer": play.host.run_module("run_file", {"path": "a"})}))
     assert stage.run(reading, module=dict)["answer"] == {"path": "a"}
     assert stage.run(reading, module=refuse)["answer"] == {"unreachable": True, "msg": SILENT}
-    assert stage.calls == [("muster.train.run_file", {"path": "a"})] * 2
+    assert stage.run(reading, module=fail)["answer"] == {"failed": True, "msg": FULL}
+    assert stage.calls == [("muster.train.run_file", {"path": "a"})] * 3
 
 
 def test_lines_have_their_tones_and_output_replaces_them(stage: Stage) -> None:

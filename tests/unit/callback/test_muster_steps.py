@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from unittest.mock import Mock
 
 import pytest
+from ansible.playbook.task import Task
 
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Play
 from ansible_collections.muster.train.tests.support.play import ROOT
@@ -32,7 +32,8 @@ def test_the_verb_of_a_step_is_imported_when_its_task_begins(
     assert spec.loader is not None
     plugin = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(plugin)
-    monkeypatch.setitem(sys.modules, LAUNCH, Mock())
-    monkeypatch.delitem(sys.modules, LAUNCH)
-    plugin.CallbackModule().v2_playbook_on_task_start(Mock(action=action, args={"name": step}), False)
+    monkeypatch.delitem(sys.modules, LAUNCH, raising=False)
+    task = Task()
+    task.action, task.args = action, {"name": step}
+    plugin.CallbackModule().v2_playbook_on_task_start(task, False)
     assert (LAUNCH in sys.modules) is is_imported

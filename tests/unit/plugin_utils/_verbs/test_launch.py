@@ -60,7 +60,7 @@ def test_a_node_gets_its_job_and_the_head_the_plan() -> None:
     options = launch.start.options(play("node0", "node1"), "node1")
     key = f"key of {ASKED['nonce']}"
     assert options == {"job": JOBS["node1"], "key": key, "secrets": None, "runner": RUNNER}
-    assert type(options["job"]["argv"][0]) is str
+    assert options["job"]["argv"][0].__class__ is str
     options = launch.start.options(play("node0", "node1"), "node0")
     assert options is not None
     assert options["plan"] == PLAN

@@ -54,7 +54,7 @@ def play_on(*folders: Path, **given: Any) -> Play:
     asked = {"follow": True, "lines": 50, "rank": None, "grep": None, **given}
     hosts = {node: {"launch__report": {"followed": followed}} for node in (*followed, "other")}
     play = play_of("logs", hosts, asked, call="ansible-playbook -i lab")
-    return dataclasses.replace(play, host=HostSession(run_words=run), interrupt=Interrupt())
+    return dataclasses.replace(play, host=HostSession(run_line=run), interrupt=Interrupt())
 
 
 def hasten(play: Play) -> Play:
@@ -65,7 +65,7 @@ def hasten(play: Play) -> Play:
 
 def run(words: str) -> CommandOutput:
     done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, check=False)
-    return CommandOutput(done.returncode, done.stdout, done.stderr)
+    return CommandOutput(done.stdout, done.stderr)
 
 
 def test_the_lines_of_all_nodes_by_their_times_until_the_run_has_ended(tmp_path: Path, printed: list[str]) -> None:
@@ -92,7 +92,7 @@ def test_a_node_that_is_away_for_a_while(tmp_path: Path, printed: list[str]) -> 
         return run(words)
 
     write(tmp_path, SUCCEEDED, "one")
-    play = dataclasses.replace(play_on(tmp_path), host=HostSession(run_words=read))
+    play = dataclasses.replace(play_on(tmp_path), host=HostSession(run_line=read))
     logs.follow.work(play, tmp_path.name)
     assert printed == [
         f"{tmp_path.name} does not answer: no route; its lines follow when it does",
@@ -105,7 +105,7 @@ def test_a_node_that_is_away_for_a_while(tmp_path: Path, printed: list[str]) -> 
 def test_a_runner_that_is_dead_ends_it(tmp_path: Path, printed: list[str]) -> None:
     known: list[dict[str, Any]] = [{"alive": True}, {"alive": False, "phase": "lost"}]
     answers: Iterator[dict[str, Any]] = iter([{"unreachable": True}, *({"run": run} for run in known)])
-    session = HostSession(run_words=run, run_module=lambda _module, _options: next(answers))
+    session = HostSession(run_line=run, run_module=lambda _module, _options: next(answers))
     write(tmp_path, RUNNING)
     logs.follow.work(hasten(dataclasses.replace(play_on(tmp_path), host=session)), tmp_path.name)
     assert (printed, next(answers, None)) == ([f"{RUN_ID} lost: {STATUS}"], None)
@@ -131,7 +131,7 @@ def test_ctrl_c_stops_following_and_not_the_run(tmp_path: Path, printed: list[st
         return run(words)
 
     write(tmp_path, RUNNING, "one")
-    logs.follow.work(dataclasses.replace(play, host=HostSession(run_words=read)), tmp_path.name)
+    logs.follow.work(dataclasses.replace(play, host=HostSession(run_line=read)), tmp_path.name)
     assert printed == [
         "stopped following; the run goes on",
         f"follow them again: ansible-playbook -i lab muster.train.logs -e run_id={RUN_ID} -e follow=true",

@@ -28,13 +28,13 @@ NODES: dict[str, Variables] = {"node0": {"launch_defaults": {"script": "t.py"}},
 def checked(
     verb: str | None = "launch",
     given: Variables | None = None,
-    hosts: dict[str, Variables] = NODES,
+    hosts: dict[str, Variables] | None = None,
     policy: Variables | None = None,
     is_checked: bool = False,
     **line: Any,
 ) -> Conclusion:
     """Return the conclusion of a verb to which these extra variables were given, in the current directory."""
-    given = given or {}
+    given, hosts = given or {}, NODES if hosts is None else hosts
     typed = dataclasses.replace(LINE, options=(("{...}", given),), extra_vars=given, **line)
 
     def read(host: str, names: Iterable[str]) -> Variables:

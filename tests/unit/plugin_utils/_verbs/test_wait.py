@@ -26,10 +26,12 @@ TICKET = {"workdir": "/work", "node": "n1", "slot": "gpu", "run_id": "run1", "no
 SILENT = {"unreachable": True, "msg": "away"}
 
 
-def play(seconds: int = 600, n0: Mapping[str, Any] = COME, n1: Mapping[str, Any] = HELD, **turn: Any) -> Play:
+def play(
+    seconds: int = 600, n0: Mapping[str, Any] | None = None, n1: Mapping[str, Any] | None = None, **turn: Any
+) -> Play:
     """A launch that waits on n1, or has; turn is how."""
     shared: dict[str, Any] = {"launch__waiting": {"node": "n1"}, **({"launch__turn": turn} if turn else {})}
-    hosts = {"n0": {"launch__queue": n0, **shared}, "n1": {"launch__queue": n1, **shared, **PLACE}}
+    hosts = {"n0": {"launch__queue": n0 or COME, **shared}, "n1": {"launch__queue": n1 or HELD, **shared, **PLACE}}
     return play_of("launch", hosts, {"wait": seconds}, run_id="run1", nonce="1" * 32, created=CREATED)
 
 
@@ -42,7 +44,7 @@ class Waiting:
         self.lines: list[str] = []
         self.interrupt = Interrupt()
         monkeypatch.setattr(screen, "print_line", lambda text, *_args, **_options: self.lines.append(text))
-        monkeypatch.setattr(wait, "time", SimpleNamespace(time=lambda: self.now, sleep=self._sleep))
+        monkeypatch.setattr(wait, "time", SimpleNamespace(time=lambda: self.now))
 
     def _sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -55,7 +57,7 @@ class Waiting:
             return dict(next(coming))
 
         session = HostSession(run_module=run_module)
-        waiting = dataclasses.replace(play(seconds), host=session, interrupt=self.interrupt)
+        waiting = dataclasses.replace(play(seconds), host=session, interrupt=self.interrupt, pause=self._sleep)
         return dict(wait.await_turn.conclusion(waiting).result)
 
 
