@@ -55,8 +55,111 @@ def failed(node: str, *failures: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {**run, **more}
 
 
-def first(*runs: dict[str, Any]) -> str:
-    return ordered(runs)[0].text
+def place(runs: Iterable[dict[str, Any]]) -> tuple[str, int | None]:
+    """The node and the rank of the likeliest cause."""
+    cause = ordered(runs)[0].cause
+    return cause.node, cause.rank
+
+
+def aborted(step: float, total: float | None, **rank: Any) -> list[dict[str, Any]]:
+    rank = {"log_tail": ["terminate called without an active exception"], **rank}
+    return [failed("node1", failure(3, None, "SIGABRT", **rank), progress={"step": step, "total_steps": total})]
+
+
+PEERS_TAIL = ["[rank0]: Traceback (most recent call last):", f"[rank0]: {GLOO}"]
+VICTIM, PEER = failure(0, None, "SIGTERM", message=GLOO), failure(2, 1, message=GLOO)
+LOST = {"node": "node1", "phase": "lost", "why": "the node was rebooted while the run was running"}
+SILENT = {"node": "node1", "phase": "unreachable", "why": "ssh: connect to host 10.0.0.2: No route to host"}
+NAMED = "node0: cannot start"
+OOM = "OOM: the kernel killed 1 process (Connection reset by peer, NCCL)"
+OF_MEMORY = failed(
+    "node0",
+    failure(1, None, "SIGKILL", oom_killed=True, oom_detail=OOM),
+    failure(2, 1, message="RuntimeError: worker died", oom_detail=OOM),
+    failure(3, 1, oom_detail=OOM),
+)
+# The nodes of a run, and the node and the rank of what likely caused its failure.
+CASES: dict[str, tuple[list[dict[str, Any]], tuple[str, int | None]]] = {
+    # As measured: rank 3 got SIGSEGV; the seconds of torchrun's records put the others first.
+    "a segfault that is recorded after its victims": (
+        [
+            failed("node0", failure(0, 1, message=GLOO), failure(1, None, "SIGTERM", message=GLOO, time=101)),
+            failed("node1", failure(2, None, "SIGTERM", message=GLOO), failure(3, None, "SIGSEGV", time=101)),
+        ],
+        ("node1", 3),
+    ),
+    # As measured with `sys.exit(7)` on rank 1: torchrun's "root cause" of node0 was rank 0, ended by SIGTERM.
+    "an exit code beside a victim": (
+        [
+            failed("node1", PEER, failure(3, None, "SIGTERM", time=101)),
+            failed("node0", VICTIM, failure(1, 7, time=101)),
+        ],
+        ("node0", 1),
+    ),
+    "an exception": (
+        [failed("node0", VICTIM), failed("node1", failure(2, 1, message="ValueError: bad loss: nan", time=105))],
+        ("node1", 2),
+    ),
+    "the earlier of two": (
+        [failed("node0", failure(0, 7, time=101)), failed("node1", failure(2, 9, time=100))],
+        ("node1", 2),
+    ),
+    "the earliest where all lost a peer": (
+        [failed("node0", failure(0, 1, message=GLOO, time=101)), failed("node1", failure(2, 1, message=NCCL))],
+        ("node1", 2),
+    ),
+    "no words, beside a log of a lost peer": (
+        [
+            failed("node0", failure(0, 1, message="<NONE>", log_tail=PEERS_TAIL)),
+            failed("node1", failure(2, 7, time=105)),
+        ],
+        ("node1", 2),
+    ),
+    "a log of a lost peer": ([failed("node0", failure(0, 1, message="<NONE>", log_tail=PEERS_TAIL))], ("node0", 0)),
+    "SIGTERM beside a lost peer": (
+        [failed("node0", failure(0, 1, message=GLOO, time=90)), failed("node1", failure(1, None, "SIGTERM"))],
+        ("node1", 1),
+    ),
+    "SIGABRT beside a lost peer": (
+        [
+            failed("node1", failure(1, 1, message=GLOO, time=90)),
+            failed("node0", failure(0, None, "SIGABRT", log_tail=["free(): invalid pointer"])),
+        ],
+        ("node0", 0),
+    ),
+    "SIGABRT after all steps": (aborted(40, 40), ("node1", 3)),
+    "an exit after all steps": (
+        [failed("node1", failure(3, 4), progress={"step": 40, "total_steps": 40})],
+        ("node1", 3),
+    ),
+    "SIGABRT before the last step": (aborted(39, 40), ("node1", 3)),
+    "SIGABRT after steps whose number is not known": (aborted(40, None), ("node1", 3)),
+    "SIGABRT of something else": (aborted(39, 40, log_tail=["free(): invalid pointer"]), ("node1", 3)),
+    "SIGABRT after an exception": (aborted(40, 40, message="ValueError: x"), ("node1", 3)),
+    "a launcher": (
+        [
+            failed("node1", failure(2, 1, message=GLOO, time=1.0)),
+            failed("node0", why="the launcher was killed by SIGKILL", ended="2026-11-20T14:30:52Z"),
+        ],
+        ("node0", None),
+    ),
+    "a lost node": ([failed("node0", VICTIM), LOST], ("node1", None)),
+    "a silent node": ([failed("node0", VICTIM), SILENT], ("node1", None)),
+    "an exit beside a lost node": ([failed("node0", failure(0, 7)), LOST], ("node0", 0)),
+    "a reason that names its node": (
+        [failed("node0", why=NAMED, end={"verdict": "failed", "why": NAMED, "node": "node0"})],
+        ("node0", None),
+    ),
+    # Whatever it begins with, any other reason is not known to name the node.
+    "a reason that may name its node": (
+        [failed("node0", why=NAMED, end={"verdict": "failed", "why": "?", "node": "node1"})],
+        ("node0", None),
+    ),
+    "signs that cannot be printed": (
+        [failed("node0", failure(0, 1, message="ValueError: a\nb\x1b[2J\r\x00c"))],
+        ("node0", 0),
+    ),
+}
 
 
 @pytest.mark.parametrize(
@@ -95,53 +198,16 @@ def test_other_words(text: str, likeness: Likeness) -> None:
     assert judge_text(text) is likeness
 
 
+@pytest.mark.parametrize(("runs", "expected"), CASES.values(), ids=CASES)
+def test_the_likeliest_cause(runs: list[dict[str, Any]], expected: tuple[str, int | None]) -> None:
+    assert place(runs) == expected
+    assert all(failure.text.isprintable() for failure in ordered(runs))
+
+
 def test_a_segfault_wins_although_torchrun_saw_its_victims_first() -> None:
-    # As measured: rank 3 got SIGSEGV; the seconds of torchrun's records put the others first.
-    head = failed("node0", failure(0, 1, message=GLOO, time=100), failure(1, None, "SIGTERM", message=GLOO, time=101))
-    member = failed("node1", failure(2, None, "SIGTERM", message=GLOO, time=100), failure(3, None, "SIGSEGV", time=101))
-    assert first(head, member) == "node1: rank 3 killed by SIGSEGV"
-    assert [cause.likeness for cause in ordered([head, member])] == [
-        Likeness.OWN,
-        Likeness.PEER,
-        Likeness.ENDED,
-        Likeness.ENDED,
-    ]
-
-
-def test_an_exit_code_wins_although_its_node_reports_a_victim_as_the_first() -> None:
-    # As measured with `sys.exit(7)` on rank 1: torchrun's "root cause" of node0 was rank 0, ended by SIGTERM.
-    head = failed("node0", failure(0, None, "SIGTERM", message=GLOO, time=100), failure(1, 7, time=101))
-    member = failed("node1", failure(2, 1, message=GLOO, time=100), failure(3, None, "SIGTERM", message=GLOO, time=101))
-    assert first(member, head) == "node0: rank 1 exited with code 7"
-
-
-def test_an_exception_wins_over_its_consequences() -> None:
-    head = failed("node0", failure(0, 1, message=GLOO, time=99))
-    member = failed("node1", failure(2, 1, message="ValueError: bad loss: nan", time=105))
-    assert first(head, member) == "node1: rank 2 exited with code 1: ValueError: bad loss: nan"
-
-
-def test_of_two_that_failed_by_themselves_the_earlier_is_the_cause() -> None:
-    assert first(failed("node0", failure(0, 7, time=101)), failed("node1", failure(2, 9, time=100))) == (
-        "node1: rank 2 exited with code 9"
-    )
-
-
-def test_when_all_lost_a_peer_the_earliest_did_first() -> None:
-    late, early = failed("node0", failure(0, 1, message=GLOO, time=101)), failed("node1", failure(2, 1, message=NCCL))
-    assert first(late, early).startswith(
-        "node1: rank 2 exited with code 1: torch.distributed.DistBackendError: NCCL error"
-    )
-
-
-def test_without_a_recorded_exception_the_log_shows_a_lost_peer() -> None:
-    tail = ["[rank0]: Traceback (most recent call last):", f"[rank0]: {GLOO}"]
-    head = failed("node0", failure(0, 1, time=99, message="<NONE>", log_tail=tail))
-    member = failed("node1", failure(2, 7, time=105))
-    assert first(head, member) == "node1: rank 2 exited with code 7"
-    assert failures_of(head)[0].what.startswith(
-        "rank 0 exited with code 1: RuntimeError: Connection closed by peer [127.0"
-    )
+    runs, _place = CASES["a segfault that is recorded after its victims"]
+    likenesses = [failure.likeness for failure in ordered(runs)]
+    assert likenesses == [Likeness.OWN, Likeness.PEER, Likeness.ENDED, Likeness.ENDED]
 
 
 def test_an_exception_of_its_own_is_not_excused_by_an_older_warning_in_the_log() -> None:
@@ -152,7 +218,6 @@ def test_an_exception_of_its_own_is_not_excused_by_an_older_warning_in_the_log()
 def test_sigterm_is_a_consequence_beside_another_failure_and_unclear_alone() -> None:
     alone = failed("node1", failure(1, None, "SIGTERM"))
     assert failures_of(alone)[0].likeness is Likeness.UNCLEAR
-    assert first(failed("node0", failure(0, 1, message=GLOO, time=90)), alone) == "node1: rank 1 killed by SIGTERM"
     beside = failed("node1", failure(2, None, "SIGTERM"), failure(3, 1, message=GLOO))
     assert [cause.likeness for cause in failures_of(beside)] == [Likeness.ENDED, Likeness.PEER]
 
@@ -168,34 +233,10 @@ def test_sigkill_long_after_another_failure_is_torchruns() -> None:
 def test_sigabrt_is_the_watchdogs_or_its_own() -> None:
     watchdog = ["[rank0]:[E] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)"]
     assert failures_of(failed("node0", failure(0, None, "SIGABRT", log_tail=watchdog)))[0].likeness is Likeness.PEER
-    aborted = failed("node0", failure(0, None, "SIGABRT", log_tail=["free(): invalid pointer"]))
-    assert failures_of(aborted)[0].likeness is Likeness.UNCLEAR
-    assert first(failed("node1", failure(1, 1, message=GLOO, time=90)), aborted) == "node0: rank 0 killed by SIGABRT"
+    other = failed("node0", failure(0, None, "SIGABRT", log_tail=["free(): invalid pointer"]))
+    assert failures_of(other)[0].likeness is Likeness.UNCLEAR
     leaving = failed("node0", failure(0, None, "SIGABRT", message="ValueError: no loss", log_tail=["terminate called"]))
     assert failures_of(leaving)[0].likeness is Likeness.OWN
-
-
-def test_a_rank_that_died_while_exiting_had_done_its_steps() -> None:
-    def line(step: float, total: float | None, **rank: Any) -> str:
-        died = failure(3, None, "SIGABRT", log_tail=["terminate called without an active exception"], **rank)
-        return first(failed("node1", died, progress={"step": step, "total_steps": total}))
-
-    assert line(40, 40) == "node1: rank 3 killed by SIGABRT while exiting, after all 40 steps were done"
-    exited = failed("node1", failure(3, 4), progress={"step": 40, "total_steps": 40})
-    assert first(exited) == "node1: rank 3 exited with code 4 after all 40 steps were done"
-    # A program that writes no metrics may have done its steps.
-    assert line(39, 40) == line(40, None)
-    assert line(40, None) == (
-        "node1: rank 3 killed by SIGABRT: terminate called without an active exception: a library's thread still ran, "
-        "as it does where the process ends before torch.distributed.destroy_process_group()"
-    )
-    other = failure(3, None, "SIGABRT", log_tail=["free(): invalid pointer"])
-    assert first(failed("node1", other)) == "node1: rank 3 killed by SIGABRT"
-    assert line(40, 40, message="ValueError: x") == "node1: rank 3 killed by SIGABRT: ValueError: x"
-
-
-def test_the_words_of_a_rank_that_left_none() -> None:
-    assert first(failed("node0", failure(1, 7, message="<NONE>"))) == "node0: rank 1 exited with code 7"
 
 
 def test_the_launchers_log_is_not_taken_for_the_ranks() -> None:
@@ -204,10 +245,6 @@ def test_the_launchers_log_is_not_taken_for_the_ranks() -> None:
 
 
 def test_a_launcher_without_a_failed_rank() -> None:
-    killed = failed("node0", why="the launcher was killed by SIGKILL", ended="2026-11-20T14:30:52Z")
-    assert first(failed("node1", failure(2, 1, message=GLOO, time=1.0)), killed) == (
-        "node0: the launcher was killed by SIGKILL"
-    )
     late = failed("node1", why="the launcher exited with code 1", log_tail=[STORE])
     assert failures_of(late)[0].likeness is Likeness.PEER
     assert failures_of(late)[0].tail == [STORE]
@@ -220,45 +257,16 @@ def test_a_sentence_of_musters_is_not_judged() -> None:
 
 
 def test_what_the_runner_says_of_memory_is_never_an_exception() -> None:
-    words = "OOM: the kernel killed 1 process (Connection reset by peer, NCCL)"
-    killed = failure(1, None, "SIGKILL", oom_killed=True, oom_detail=words)
-    helper = failure(2, 1, message="RuntimeError: worker died", oom_detail=words)
-    alone = failure(3, 1, oom_detail=words)
-    recorded = {one.cause.rank: one for one in failures_of(failed("node0", killed, helper, alone))}
-    assert recorded[1].cause == Cause("node0", 1, None, "SIGKILL", None, words, [], True)
-    assert recorded[2].cause == Cause("node0", 2, 1, None, "RuntimeError", f"worker died; {words}", [])
-    assert recorded[3].cause == Cause("node0", 3, 1, None, None, words, [])
-    assert [recorded[rank].what for rank in (1, 2, 3)] == [
-        f"rank 1 killed by SIGKILL: {words}",
-        f"rank 2 exited with code 1: RuntimeError: worker died; {words}",
-        f"rank 3 exited with code 1: {words}",
+    assert {failure.likeness for failure in failures_of(OF_MEMORY)} == {Likeness.OWN}
+    assert [failure.cause for failure in failures_of(OF_MEMORY)] == [
+        Cause("node0", 1, None, "SIGKILL", None, OOM, [], True),
+        Cause("node0", 2, 1, None, "RuntimeError", f"worker died; {OOM}", []),
+        Cause("node0", 3, 1, None, None, OOM, []),
     ]
-    assert {recorded[rank].likeness for rank in (1, 2, 3)} == {Likeness.OWN}
-
-
-def test_a_lost_or_silent_node_explains_peers_that_were_lost() -> None:
-    victim = failed("node0", failure(0, 1, message=GLOO))
-    lost = {"node": "node1", "phase": "lost", "why": "the node was rebooted while the run was running"}
-    silent = {"node": "node1", "phase": "unreachable", "why": "ssh: connect to host 10.0.0.2: No route to host"}
-    assert first(victim, lost) == "node1: the node was rebooted while the run was running"
-    assert first(victim, silent) == "node1: unreachable: ssh: connect to host 10.0.0.2: No route to host"
-    assert first(failed("node0", failure(0, 7)), lost) == "node0: rank 0 exited with code 7"
 
 
 def test_nothing_went_wrong() -> None:
     assert ordered([{"node": "a", "phase": "succeeded"}, {"node": "b", "phase": "running", "why": None}]) == []
-
-
-def test_a_node_is_not_named_twice() -> None:
-    why = "node0: cannot start"
-    assert first(failed("node0", why=why, end={"verdict": "failed", "why": why, "node": "node0"})) == why
-    # Whatever it begins with, any other reason is not known to name the node.
-    assert first(failed("node0", why=why, end={"verdict": "failed", "why": "?", "node": "node1"})) == f"node0: {why}"
-
-
-def test_one_line_whatever_the_host_says() -> None:
-    text = first(failed("node0", failure(0, 1, message="ValueError: a\nb\x1b[2J\r\x00c")))
-    assert text == "node0: rank 0 exited with code 1: ValueError: a b \ufffdc"
 
 
 def test_last_exception() -> None:
@@ -271,13 +279,15 @@ def test_last_exception() -> None:
 
 @pytest.mark.parametrize("junk", [{"time": "soon"}, {"time": None}, {"message": ["x"]}, {"log_tail": None}])
 def test_records_of_an_unexpected_shape(junk: dict[str, Any]) -> None:
-    assert failures_of(failed("node0", failure(0, 1, **junk)))[0].text.startswith("node0: rank 0 exited with code 1")
+    cause = failures_of(failed("node0", failure(0, 1, **junk)))[0].cause
+    assert (cause.rank, cause.exit_code) == (0, 1)
 
 
 def test_the_cause_is_data() -> None:
     trace = ["Traceback (most recent call last):", "ValueError: bad loss: nan"]
     recorded = failed("node1", failure(2, 1, message="ValueError: bad loss: nan", traceback=trace))
     assert failures_of(recorded)[0].cause == Cause("node1", 2, 1, None, "ValueError", "bad loss: nan", trace)
+    assert failures_of(failed("node0", failure(1, 7, message="<NONE>")))[0].cause == Cause("node0", 1, 7, traceback=[])
     logged = failed("node1", failure(2, 1, message="<NONE>", log_tail=["[rank2]: torch.OutOfMemoryError: CUDA"]))
     assert failures_of(logged)[0].cause == Cause("node1", 2, 1, None, "torch.OutOfMemoryError", "CUDA", [])
     assert failures_of(failed("node1", failure(2, None, "SIGSEGV")))[0].cause == Cause(

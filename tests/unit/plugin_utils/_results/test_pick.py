@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import Info, read_infos
-from ansible_collections.muster.train.plugins.plugin_utils._results.pick import NoRun, pick
+from ansible_collections.muster.train.plugins.plugin_utils._results.pick import NoAnswer, NoRun, pick
 
 
 def info(node: str, *runs: tuple[str, str], alive: str | None = None) -> Info:
@@ -23,11 +23,44 @@ SILENT = read_infos([("node9", {"unreachable": True, "msg": "no route\x1b[2J to 
 OLD, NEW = ("run_a", "2026-11-20T10:00:00Z"), ("run_b", "2026-11-20T11:00:00Z")
 
 
-def refused(infos: list[Info], asked: str | None = None, workdirs: dict[str, str] | None = None) -> str:
+HIDDEN = {"path": "/srv/muster/.muster", "owner": "ana", "user": "ben"}
+UNREADABLE = read_infos(
+    (node, {"run": {"phase": "unknown", "why": "hidden"}, "runs": [], "hidden": HIDDEN}) for node in ("node0", "node1")
+)
+SEVERAL = [(f"run_{number}", f"2026-11-20T10:00:0{number}Z") for number in range(7)]
+# As Ansible 2.19 has it of a port that is closed.
+CLOSED = (
+    'Task failed: Data could not be sent to remote host "10.0.0.9". Make sure this host can be reached over ssh: '
+    "ssh: connect to host 10.0.0.9 port 22: Connection refused"
+)
+AWAY = read_infos([("node9", {"unreachable": True, "msg": CLOSED}), ("node8", {"failed": True, "msg": "no disk"})])
+# The answers, the run that is asked for, and the verb.
+REFUSED: dict[str, tuple[list[Info], str | None, str | None]] = {
+    "no run": ([info("node0"), info("node1"), SILENT], None, None),
+    "no such run": ([info("node0", *SEVERAL)], "run_x", None),
+    "no such run, nor another": ([info("node0")], "run_x", None),
+    "no such run to stop": ([info("node0", OLD)], "run_x", "stop"),
+    "no run to stop": ([info("node0")], None, "stop"),
+    "runs of another user": (UNREADABLE, None, "stop"),
+    "a run of another user": (UNREADABLE, "run_x", None),
+    "no answer": ([SILENT], "run_a", None),
+    "no answer from several": (AWAY, None, None),
+    "no node": ([], None, None),
+}
+
+
+def refusal(infos: list[Info], asked: str | None, verb: str | None) -> NoRun:
     with pytest.raises(NoRun) as caught:
-        pick(infos, asked, "ansible-playbook -i lab", workdirs or {})
-    assert str(caught.value).replace("\n", "").isprintable()
-    return str(caught.value)
+        pick(infos, asked, "ansible-playbook -i lab", {"node0": "~/muster"}, verb)
+    return caught.value
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_why_there_is_no_run(name: str) -> None:
+    refused = refusal(*REFUSED[name])
+    assert isinstance(refused, NoAnswer) is name.startswith(("no answer", "no node"))
+    assert all(line.isprintable() for line in str(refused).splitlines())
+    assert len(str(refused).splitlines()) == {"no answer": 2, "no answer from several": 3}.get(name, 1)
 
 
 def test_the_newest_of_all_nodes() -> None:
@@ -57,68 +90,9 @@ def test_to_stop_the_newest_that_lives() -> None:
     assert pick([info("node0", OLD, NEW)], None, None, {}, "stop") == "run_b"
 
 
-def test_nothing_to_stop() -> None:
-    with pytest.raises(NoRun) as caught:
-        pick([info("node0", OLD)], "run_x", None, {}, "stop")
-    assert str(caught.value) == ("nothing to stop: no node knows run_x (searched node0); the newest are: run_a")
-    with pytest.raises(NoRun, match=r"^nothing to stop: no node knows a run "):
-        pick([info("node0")], None, None, {}, "stop")
-
-
-def test_runs_of_another_user_are_said_to_be_hidden_and_not_absent() -> None:
-    hidden = {"path": "/srv/muster/.muster", "owner": "ana", "user": "ben"}
-    answer = {"run": {"phase": "unknown", "why": "hidden"}, "runs": [], "hidden": hidden}
-    infos = read_infos([("node0", answer), ("node1", answer)])
-    with pytest.raises(NoRun) as caught:
-        pick(infos, None, "ansible-playbook -i lab", {}, "stop")
-    assert str(caught.value) == (
-        "no run was found that this user can read; node0 and node1: /srv/muster/.muster belongs to ana, and ben "
-        "cannot read it: run the command as ana, or set launch_workdir to the work directory of your own runs"
-    )
-    assert refused(infos, "run_x").startswith("run_x was not found; node0 and node1: /srv/muster/.muster belongs")
-    assert pick([*infos, info("node2", OLD)], None, None, {}) == "run_a"
+def test_runs_of_another_user_do_not_hide_ones_own() -> None:
+    assert pick([*UNREADABLE, info("node2", OLD)], None, None, {}) == "run_a"
 
 
 def test_the_run_that_was_asked_for() -> None:
     assert pick([info("node0", NEW), info("node1", NEW, OLD)], "run_a", None, {}) == "run_a"
-
-
-def test_no_run_anywhere() -> None:
-    text = refused([info("node0"), info("node1"), SILENT], None, {"node0": "/data/muster"})
-    assert text == (
-        "no run on any node (searched node0:/data/muster and node1; no answer from node9); "
-        "to start one: ansible-playbook -i lab muster.train.launch"
-    )
-
-
-def test_an_unknown_run() -> None:
-    runs = [(f"run_{number}", f"2026-11-20T10:00:0{number}Z") for number in range(7)]
-    text = refused([info("node0", *runs)], "run_x", {"node0": "~/muster"})
-    assert text == (
-        "no run run_x on any node (searched node0:~/muster); the newest are: run_6, run_5, run_4, run_3, run_2"
-    )
-    assert refused([info("node0")], "run_x").startswith("no run run_x on any node (searched node0); to start one:")
-
-
-def test_no_node_answered() -> None:
-    assert refused([SILENT], "run_a") == (
-        "no node answered\nnode9: answer: no route to host; expected an answer (Ansible); try it: ssh node9"
-    )
-    assert refused([]) == "no node answered"
-
-
-def test_nodes_that_were_not_reached_are_explained_as_a_launch_does() -> None:
-    text = (
-        'Task failed: Data could not be sent to remote host "10.0.0.9". Make sure this host can be reached over ssh: '
-        "ssh: connect to host 10.0.0.9 port 22: Connection refused"
-    )
-    answers = [("node9", {"unreachable": True, "msg": text}), ("node8", {"failed": True, "msg": "no disk"})]
-    infos = read_infos(answers)
-    with pytest.raises(NoRun) as caught:
-        pick(infos, None, None, {})
-    assert str(caught.value).splitlines() == [
-        "no node answered",
-        "node9: answer: ssh: connect to host 10.0.0.9 port 22: Connection refused; expected an SSH server (Ansible); "
-        "start sshd there, or set its port (ansible_port; for discover, 10.0.0.9:PORT)",
-        "node8: no disk",
-    ]

@@ -60,33 +60,39 @@ def test_what_is_not_a_plan_gives_no_ranks(changes: dict[str, Any]) -> None:
     assert planned(["nodes"]) is None
 
 
-@pytest.mark.parametrize(
-    ("part", "first_rank", "nproc", "expected", "words"),
-    [
-        (SECOND, 4, 4, range(4, 8), None),
-        (SECOND, None, None, range(4, 8), None),
-        (SECOND, 0, 4, range(4, 8), "ranks 0 to 3, but the plan gives it ranks 4 to 7; only files of ranks 4 to 7 are"),
-        (SECOND, 0, 8, range(4, 8), "ranks 0 to 7, but the plan gives it ranks 4 to 7; only files of ranks 4 to 7 are"),
-        (NodeRanks(1, 1, 2), 0, 1, range(1, 2), "rank 0, but the plan gives it rank 1; only files of rank 1 are"),
-        (SPARE, 8, 4, range(0), None),  # idle
-        (SPARE, 4, 4, range(4, 8), None),
-        (SPARE, 0, 4, range(0), "ranks 0 to 3, but the plan gives it none; no files of ranks are"),
-        (SPARE, 2, 4, range(0), "ranks 2 to 5, but the plan gives it none; no files of ranks are"),
-        (SPARE, 4, 2, range(0), "ranks 4 to 5, but the plan gives it none; no files of ranks are"),
-        (IDLE, 4, 4, range(0), "ranks 4 to 7, but the head gives it none; no files of ranks are"),
-        (TAKER, 4, 4, range(4, 8), None),
-        (TAKER, 8, 4, range(0), None),
-        (None, 4, 4, range(0), "ranks 4 to 7, but the plan gives it none; no files of ranks are"),
-        (None, None, None, range(0), None),
-    ],
-)
-def test_what_a_node_says_of_itself(
-    part: NodeRanks | None, first_rank: int | None, nproc: int | None, expected: range, words: str | None
-) -> None:
+# A node's part, the first rank and the number of ranks that it claims, which it has, and whether it is refused others.
+CLAIMS: list[tuple[NodeRanks | None, int | None, int | None, range, bool]] = [
+    (SECOND, 4, 4, range(4, 8), False),
+    (SECOND, None, None, range(4, 8), False),
+    (SECOND, 0, 4, range(4, 8), True),
+    (SECOND, 0, 8, range(4, 8), True),
+    (NodeRanks(1, 1, 2), 0, 1, range(1, 2), True),
+    (SPARE, 8, 4, range(0), False),  # idle
+    (SPARE, 4, 4, range(4, 8), False),
+    (SPARE, 0, 4, range(0), True),
+    (SPARE, 2, 4, range(0), True),
+    (SPARE, 4, 2, range(0), True),
+    (IDLE, 4, 4, range(0), True),
+    (TAKER, 4, 4, range(4, 8), False),
+    (TAKER, 8, 4, range(0), False),
+    (None, 4, 4, range(0), True),
+    (None, None, None, range(0), False),
+]
+
+
+def claim(
+    part: NodeRanks | None, first_rank: int | None, nproc: int | None, by_plan: bool = True
+) -> tuple[range, str | None]:
     run = RunRecord(first_rank=first_rank, nproc=nproc)
-    ranks, refused = ranks_of(dataclasses.asdict(part) if part else {}, run)
-    assert ranks == expected
-    assert refused == (words and f"it claims {words} taken from it")
+    return ranks_of(dataclasses.asdict(part) if part else {}, run, by_plan=by_plan)
+
+
+@pytest.mark.parametrize(("part", "first_rank", "nproc", "expected", "is_refused"), CLAIMS)
+def test_what_a_node_says_of_itself(
+    part: NodeRanks | None, first_rank: int | None, nproc: int | None, expected: range, is_refused: bool
+) -> None:
+    ranks, refused = claim(part, first_rank, nproc)
+    assert (ranks, refused is not None) == (expected, is_refused)
 
 
 def test_a_spare_has_only_ranks_that_the_head_gave_away() -> None:
@@ -110,8 +116,7 @@ def test_without_a_plan_no_claim_is_reported_twice() -> None:
     for node in ("a", "c", "e"):
         run = next(item.run for item in infos if item.node == node)
         assert ranks_of({}, run, by_plan=False) == (range(0), None)
-    _none, words = ranks_of(dataclasses.asdict(SPARE), RunRecord(first_rank=0, nproc=4), by_plan=False)
-    assert words == "it claims ranks 0 to 3, but no plan confirms it; no files of ranks are taken from it"
+    assert claim(SPARE, 0, 4, by_plan=False)[1]
 
 
 def test_ranks_that_are_not_numbers_are_not_claimed() -> None:
@@ -128,22 +133,25 @@ def test_without_a_plan_each_node_speaks_for_itself() -> None:
     assert claimed(infos, "another_run", []) == ({}, [])
 
 
+TWINS = [info("a", 0), info("b", 0), info("e", 1)]
+ODD: list[dict[str, Any]] = [
+    *({"first_rank": 0}, {"nproc": 8}, {"nproc": 1 << 40}, {"nnodes": 9}, {"nonce": "m"}, {"node_rank": None})
+]
+
+
+def claims_of(more: dict[str, Any]) -> tuple[dict[str, NodeRanks], list[str]]:
+    return claimed([info("a", 0), info("e", 1), info("b", 1, **more)], RUN_ID, [])
+
+
 def test_two_that_say_the_same_get_nothing() -> None:
-    parts, [refused] = claimed([info("a", 0), info("b", 0), info("e", 1)], RUN_ID, [])
-    assert parts == {"e": NodeRanks(4, 4, 2)}
-    assert refused == (
-        "a and b all say that they have node rank 0 of run_a, so no files of ranks are taken from there; "
-        "collect from the controller that launched the run"
-    )
+    parts, refused = claimed(TWINS, RUN_ID, [])
+    assert (parts, len(refused)) == ({"e": NodeRanks(4, 4, 2)}, 1)
 
 
-@pytest.mark.parametrize(
-    "more", [{"first_rank": 0}, {"nproc": 8}, {"nproc": 1 << 40}, {"nnodes": 9}, {"nonce": "m"}, {"node_rank": None}]
-)
+@pytest.mark.parametrize("more", ODD)
 def test_one_that_does_not_fit_the_others_gets_nothing(more: dict[str, Any]) -> None:
-    parts, [refused] = claimed([info("a", 0), info("e", 1), info("b", 1, **more)], RUN_ID, [])
-    assert parts == {"a": NodeRanks(0, 4, 2), "e": NodeRanks(4, 4, 2)}
-    assert refused.startswith("b: its launch, node rank or number of ranks differs from most nodes', so no files of ")
+    parts, refused = claims_of(more)
+    assert (parts, len(refused)) == ({"a": NodeRanks(0, 4, 2), "e": NodeRanks(4, 4, 2)}, 1)
 
 
 def test_only_the_first_node_and_spares_can_be_the_head() -> None:

@@ -41,6 +41,95 @@ def first(rank: int, message: str | None = None, **more: Any) -> dict[str, Any]:
     return {"rank": rank, "exit_code": 1, "signal": None, "message": message, "traceback": [], "time": 1.0, **more}
 
 
+def gone(phase: str = "lost") -> dict[str, Any]:
+    return run("node1", phase, why="no sign of life")
+
+
+NOTED = {"verdict": "failed", "why": "node1: x; restarted 2 times", "note": "restarted 2 times"}
+SEGFAULT = first(3, exit_code=None, signal="SIGSEGV", log_tail=["Fatal Python error: Segmentation fault"])
+OF_TWO = [first(0, PEER, signal="SIGTERM"), first(1, exit_code=7, time=2.0)]
+STOPPED = run("node0", "stopped", why="stop requested")
+# The nodes of a run; its verdict, the node and the rank of the cause, and the nodes where it is active.
+CASES: dict[str, tuple[list[dict[str, Any]], str, str | None, int | None, list[str]]] = {
+    "an attempt that ends": (
+        [run("node0", "drained", nnodes=2, alive=True), run("node1", "lost", nnodes=2, why="killed?", alive=False)],
+        *("running", None, None, ["node0"]),
+    ),
+    "no further attempt": (
+        [
+            run("node0", "stopped", nnodes=2, end=NOTED),
+            run("node1", "failed", nnodes=2, end=NOTED, first=first(2, "RuntimeError: no key")),
+        ],
+        *("failed", "node1", 2, []),
+    ),
+    "a failure and what followed": (
+        [run("node0", "failed", first=first(0, PEER)), run("node1", "failed", first=SEGFAULT)],
+        *("failed", "node1", 3, []),
+    ),
+    "the second of a node": (
+        [
+            run("node0", "failed", first=OF_TWO[0], failures=OF_TWO, log_tail=["the launcher's"]),
+            run("node1", "failed", first=first(2, PEER)),
+        ],
+        *("failed", "node0", 1, []),
+    ),
+    "not noticed on the other node": (
+        [run("node0", "running"), run("node1", "failed", first=first(2, exit_code=7))],
+        *("failed", "node1", 2, ["node0"]),
+    ),
+    "a launcher": ([run("node0", "succeeded"), run("node1", "failed", why="too late")], "failed", "node1", None, []),
+    "a lost node": ([run("node0", "succeeded"), gone()], "lost", "node1", None, []),
+    "a lost and a stopped node": ([run("node0", "stopped"), gone()], "lost", "node1", None, []),
+    "a lost and a running node": ([run("node0", "running"), gone()], "lost", "node1", None, ["node0"]),
+    "a lost peer of a lost node": (
+        [run("node0", "failed", first=first(0, PEER)), gone()],
+        *("failed", "node1", None, []),
+    ),
+    "two reasons to stop": (
+        [run("node0", "stopped", why="time limit of 60 s reached"), run("node1", "stopped", why="other")],
+        *("stopped", None, None, []),
+    ),
+    "stopped before its end": ([run("node0", "succeeded"), run("node1", "stopped")], "stopped", None, None, []),
+    "a peer that a stop took": ([STOPPED, run("node1", "failed", first=first(2, PEER))], "stopped", None, None, []),
+    "a failure beside a stop": (
+        [STOPPED, run("node1", "failed", first=first(2, exit_code=7))],
+        *("failed", "node1", 2, []),
+    ),
+    "stopped on one node, the other silent": ([STOPPED, gone("unreachable")], "unknown", "node1", None, []),
+    "half stopped": ([STOPPED, run("node1", "stopping")], "running", None, None, ["node1"]),
+    "running": ([run("node0", "running"), run("node1", "running")], "running", None, None, ["node0", "node1"]),
+    "half ended": ([run("node0", "running"), run("node1", "succeeded")], "running", None, None, ["node0"]),
+    "waiting": ([run("node0", "waiting"), run("node1", "waiting")], "waiting", None, None, ["node0", "node1"]),
+    "half drained": ([run("node0", "waiting"), run("node1", "drained")], "running", None, None, ["node0", "node1"]),
+    "half begun": ([run("node0", "running"), run("node1", "prepared")], "partial", None, None, ["node0"]),
+    "half known": ([run("node0", "waiting"), run("node1", "not_found")], "partial", None, None, ["node0"]),
+    "half never begun": ([run("node0", "succeeded"), run("node1", "not_found")], "partial", None, None, []),
+    "prepared": ([run("node0", "prepared"), run("node1", "not_found")], "prepared", None, None, []),
+    "known nowhere": ([run("node0", "not_found"), run("node1", "not_found")], "not_found", None, None, []),
+    "no node": ([], "not_found", None, None, []),
+    "stopped before it began": ([STOPPED, run("node1", "prepared")], "stopped", None, None, []),
+    **{
+        f"{name}, the other node {phase}": ([*runs, gone(phase)], verdict, node, None, active)
+        for phase in ("unreachable", "unknown")
+        for name, runs, verdict, node, active in (
+            ("succeeded", [run("node0", "succeeded")], "unknown", "node1", []),
+            ("running", [run("node0", "running")], "running", None, ["node0"]),
+            ("no answer", [], "unknown", "node1", []),
+            ("a lost peer", [run("node0", "failed", first=first(0, PEER))], "failed", "node1", []),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_verdict(name: str) -> None:
+    runs, *expected = CASES[name]
+    verdict = judge(runs)
+    assert [verdict.verdict, verdict.node, verdict.rank, verdict.active] == expected
+    assert verdict.ended is None or not verdict.active
+    json.dumps(verdict.to_dict())
+
+
 def test_a_spare_without_ranks_has_no_part_and_one_with_ranks_has_the_lost_nodes() -> None:
     nnodes = {"nnodes": 2}
     waits = run("node2", "waiting", **nnodes)
@@ -70,22 +159,9 @@ def test_a_lost_nodes_word_is_not_the_runs_while_the_head_may_seat_a_spare(
     assert judge(runs).verdict == verdict
 
 
-def test_a_run_that_ends_an_attempt_may_yet_go_on() -> None:
-    runs = [run("node0", "drained", nnodes=2, alive=True), run("node1", "lost", nnodes=2, why="killed?", alive=False)]
-    verdict = judge(runs)
-    assert verdict.verdict == "running"
-    assert verdict.why == "node1: killed?; this attempt is stopping; the run will then end or restart"
-    runs[0] = run("node0", "stopped", nnodes=2, alive=False)
-    assert judge(runs).verdict == "lost"
-
-
-def test_the_reason_for_no_further_attempt_is_shown_with_the_cause() -> None:
-    end = {"verdict": "failed", "why": "node1: x; restarted 2 times", "note": "restarted 2 times"}
-    runs = [
-        run("node0", "stopped", nnodes=2, end=end),
-        run("node1", "failed", nnodes=2, end=end, first=first(2, "RuntimeError: no key")),
-    ]
-    assert str(judge(runs).why).endswith("RuntimeError: no key; restarted 2 times")
+def test_a_head_that_has_stopped_starts_no_further_attempt() -> None:
+    _drained, lost = CASES["an attempt that ends"][0]
+    assert judge([run("node0", "stopped", nnodes=2, alive=False), lost]).verdict == "lost"
 
 
 def test_a_node_that_came_too_late_has_no_part() -> None:
@@ -151,138 +227,15 @@ def test_other_nodes_of_the_group_are_not_members() -> None:
     assert len(members([run("node0", "not_found"), run("node1", "prepared")])) == 2
 
 
-def test_failed_names_the_cause_and_what_followed() -> None:
-    segfault = first(3, exit_code=None, signal="SIGSEGV", log_tail=["Fatal Python error: Segmentation fault"])
-    verdict = judge([run("node0", "failed", first=first(0, PEER)), run("node1", "failed", first=segfault)])
-    assert (verdict.verdict, verdict.node, verdict.rank) == ("failed", "node1", 3)
-    assert verdict.why == "node1: rank 3 killed by SIGSEGV"
+def test_the_cause_is_data() -> None:
+    verdict = judge(CASES["a failure and what followed"][0])
     assert verdict.cause == Cause("node1", 3, None, "SIGSEGV", traceback=[])
     assert verdict.log_tail == ["Fatal Python error: Segmentation fault"]
-    assert verdict.consequences == [f"node0: rank 0 exited with code 1: {PEER}"]
     assert verdict.exit_codes == {"node0": 1, "node1": 1}
-    json.dumps(verdict.to_dict())
-
-
-def test_all_local_failures_count_not_the_first_alone() -> None:
-    victim, cause = first(0, PEER, signal="SIGTERM"), first(1, exit_code=7, time=2.0)
-    verdict = judge(
-        [
-            run("node0", "failed", first=victim, failures=[victim, cause], log_tail=["the launcher's"]),
-            run("node1", "failed", first=first(2, PEER)),
-        ]
-    )
-    assert verdict.why == "node0: rank 1 exited with code 7"
-    assert verdict.log_tail == []
-    assert len(verdict.consequences) == 2
-
-
-def test_a_node_that_has_not_noticed_the_failure_is_named() -> None:
-    verdict = judge([run("node0", "running"), run("node1", "failed", first=first(2, exit_code=7))])
-    assert verdict.verdict == "failed"
-    assert verdict.why == "node1: rank 2 exited with code 7"
-    assert verdict.consequences == ["node0: still running"]
-    assert verdict.active == ["node0"]
-    assert verdict.ended is None
-
-
-def test_one_failed_while_the_other_succeeded() -> None:
-    verdict = judge([run("node0", "succeeded"), run("node1", "failed", why="the launcher exited with code 1: late")])
-    assert (verdict.verdict, verdict.why) == ("failed", "node1: the launcher exited with code 1: late")
-    assert verdict.cause == Cause("node1", None, 1)
-
-
-def test_lost() -> None:
-    why = "the runner (pid 7) ended without a verdict while the run was running: killed?"
-    verdict = judge([run("node0", "succeeded"), run("node1", "lost", why=why)])
-    assert (verdict.verdict, verdict.node, verdict.why) == ("lost", "node1", f"node1: {why}")
-    assert judge([run("node0", "stopped"), run("node1", "lost", why=why)]).verdict == "lost"
-    assert judge([run("node0", "running"), run("node1", "lost", why=why)]).verdict == "lost"
-
-
-def test_a_lost_node_is_the_cause_of_lost_peers() -> None:
-    lost = run("node1", "lost", why="the node was rebooted while the run was running")
-    verdict = judge([run("node0", "failed", first=first(0, PEER)), lost])
-    assert (verdict.verdict, verdict.node) == ("failed", "node1")
-    assert verdict.consequences == [f"node0: rank 0 exited with code 1: {PEER}"]
-
-
-def test_stopped() -> None:
-    verdict = judge([run("node0", "stopped", why="time limit of 60 s reached"), run("node1", "stopped", why="other")])
-    assert (verdict.verdict, verdict.why, verdict.node) == ("stopped", "time limit of 60 s reached", None)
-    assert judge([run("node0", "succeeded"), run("node1", "stopped", why="stop requested")]).verdict == "stopped"
-
-
-def test_ranks_that_lost_their_peer_to_a_stop_did_not_fail() -> None:
-    stopped = run("node0", "stopped", why="stop requested")
-    verdict = judge([stopped, run("node1", "failed", first=first(2, PEER))])
-    assert (verdict.verdict, verdict.why) == ("stopped", "stop requested")
-    assert verdict.consequences == [f"node1: rank 2 exited with code 1: {PEER}"]
-    assert judge([stopped, run("node1", "failed", first=first(2, exit_code=7))]).verdict == "failed"
-
-
-def test_a_node_that_does_not_answer_is_not_stopped() -> None:
-    verdict = judge([run("node0", "stopped", why="stop requested"), run("node1", "unreachable", why="no route")])
-    assert (verdict.verdict, verdict.why) == ("unknown", "node1: unreachable: no route")
-
-
-def test_half_stopped_still_goes_on() -> None:
-    verdict = judge([run("node0", "stopped", why="stop requested"), run("node1", "stopping")])
-    assert (verdict.verdict, verdict.why) == ("running", "stopped on node0, stopping on node1")
-    assert verdict.active == ["node1"]
-
-
-def test_running() -> None:
-    verdict = judge([run("node0", "running"), run("node1", "running")])
-    assert (verdict.verdict, verdict.why, verdict.ended) == ("running", None, None)
-    assert verdict.active == ["node0", "node1"]
-    assert verdict.exit_codes == {"node0": None, "node1": None}
-
-
-def test_some_have_ended() -> None:
-    verdict = judge([run("node0", "running"), run("node1", "succeeded")])
-    assert (verdict.verdict, verdict.why) == ("running", "running on node0, succeeded on node1")
-    assert (verdict.ended, verdict.consequences) == (None, [])
-
-
-def test_waiting() -> None:
-    assert judge([run("node0", "waiting"), run("node1", "waiting")]).verdict == "waiting"
-    mixed = judge([run("node0", "waiting"), run("node1", "drained")])
-    assert (mixed.verdict, mixed.why) == ("running", "waiting on node0, drained on node1")
-
-
-def test_begun_on_some_nodes_only() -> None:
-    verdict = judge([run("node0", "running"), run("node1", "prepared")])
-    assert (verdict.verdict, verdict.why) == (
-        "partial",
-        "active on node0, not started on node1; run stop to end it and clean up",
-    )
-    assert judge([run("node0", "waiting"), run("node1", "not_found")]).verdict == "partial"
-    ended = judge([run("node0", "succeeded"), run("node1", "not_found")])
-    assert (ended.verdict, ended.why) == ("partial", "not started on node1")
-
-
-def test_begun_nowhere() -> None:
-    verdict = judge([run("node0", "prepared"), run("node1", "not_found")])
-    assert (verdict.verdict, verdict.why) == (
-        "prepared",
-        "prepared on node0, not started on any node: run stop to clean up",
-    )
-    assert judge([run("node0", "not_found"), run("node1", "not_found")]).verdict == "not_found"
-    assert judge([]).verdict == "not_found"
-    assert judge([run("node0", "stopped", why="x"), run("node1", "prepared")]).verdict == "stopped"
-
-
-@pytest.mark.parametrize("phase", ["unreachable", "unknown"])
-def test_silent_nodes(phase: str) -> None:
-    silent = run("node1", phase, why="no route to host")
-    done = judge([run("node0", "succeeded"), silent])
-    assert (done.verdict, done.why) == ("unknown", f"node1: {phase}: no route to host")
-    going = judge([run("node0", "running"), silent])
-    assert (going.verdict, going.why) == ("running", f"running on node0, {phase} on node1")
-    assert going.consequences == [f"node1: {phase}: no route to host"]
-    assert judge([silent]).verdict == "unknown"
-    failed = judge([run("node0", "failed", first=first(0, PEER)), silent])
-    assert (failed.verdict, failed.node) == ("failed", "node1")
+    verdict = judge(CASES["the second of a node"][0])
+    assert (verdict.log_tail, len(verdict.consequences)) == ([], 2)
+    assert judge(CASES["a launcher"][0]).cause == Cause("node1", None, 1)
+    assert judge(CASES["running"][0]).exit_codes == {"node0": None, "node1": None}
 
 
 @pytest.mark.parametrize("phase", ["unreachable", "unknown", "not_found", "prepared"])
