@@ -118,8 +118,8 @@ def of_answers() -> Iterator[Message]:
     yield "kept out", [text for infos in refused for text in unanswered.lines(infos)]
     texts = ((name, str(test_pick.refusal(*case)).splitlines()) for name, case in test_pick.REFUSED.items())
     yield "no run", named(texts)
-    yield "queue", [Queue("n1", "gpu", answer).text() for answer in test_turn.ANSWERS]
-    yield "queue: with a limit", [Queue("n1", "gpu", test_turn.HELD).text(7199)]
+    queues = [Queue("n1", "gpu", answer) for answer in test_turn.ANSWERS]
+    yield "queue", [*(queue.text() for queue in queues), queues[0].text(7199)]
     ends = (test_turn.HELD, test_turn.WAITING, test_turn.SILENT)
     yield "queue: its end", [line(test_turn.finding(answer)) for answer in ends]
     yield "launches that wait", waiting.lines(test_waiting.INFOS)

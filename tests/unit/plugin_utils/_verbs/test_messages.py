@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.plugin_utils._action.files import write_text
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import logs, status, stop, wait
@@ -50,16 +51,12 @@ def of_follow() -> Iterator[Message]:
 
 
 def of_logs(root: Path) -> Iterator[Message]:
-    scenarios: dict[str, Callable[[Path], None]] = {
-        "away": test_logs_follow.follow_away,
-        "silent": test_logs_follow.follow_silent,
-        "interrupted": test_logs_follow.follow_interrupted,
-    }
-    for name, follow in scenarios.items():
+    tests = test_logs_follow
+    for name in ("away", "silent", "interrupted"):
         (root / name).mkdir()
         with pytest.MonkeyPatch.context() as patch:
-            printed = test_logs_follow.capture(patch)
-            follow(root / name)
+            printed = tests.capture(patch)
+            getattr(tests, f"follow_{name}")(root / name)
         yield f"logs: {name}", printed
 
 
@@ -69,6 +66,9 @@ def of_requests(root: Path) -> Iterator[Message]:
     yield "request: one machine twice", refusal(hosts=test_request.SAME)
     yield "request: no plan", test_request.checked(given={"run_id": RUN_ID}, now=test_request.LATER).warnings
     yield "request: experiments that cannot be written", refusal(hosts=test_request.in_a_file(root))
+    with pytest.raises(UserError) as refused:
+        write_text(root / "file" / "x", "text", "page", "a file of yours")
+    yield "page: not written", [str(refused.value)]
     for name, (asked, hosts, policy, _expected) in test_plan.REFUSED.items():
         yield f"plan: {name}", lines(test_plan.refusal(asked, hosts, **policy))
     yield "plan: of a check", texts(test_plan.planned(request(2), test_plan.answers(2), True))[-1:]
