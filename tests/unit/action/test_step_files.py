@@ -63,7 +63,7 @@ def test_a_file_without_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_file_that_cannot_be_written_names_its_option(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match=r"page: .*/file/a could not be written .*; expected a page"):
+    with pytest.raises(UserError, match=r"^page: .*/file/a "):
         write(WantedFile(tmp_path / "file" / "a", "", "page", "a page"))
 
 

@@ -72,5 +72,5 @@ def test_the_runner_refuses(old_python: str, tmp_path: Path) -> None:
 
 def test_the_controller_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 10, 13, "final", 0))
-    with pytest.raises(AnsibleError, match=r"needs Python 3[.]11 or newer on the controller.* is Python 3[.]10[.]13"):
+    with pytest.raises(AnsibleError, match=r"3[.]11 .* 3[.]10[.]13"):
         importlib.reload(_action)

@@ -48,7 +48,7 @@ def test_a_file_is_written_whole_or_refused_by_its_option(tmp_path: Path) -> Non
     assert files.read_text(path) is None
     files.write_text(path, "text", "page", "a file of yours")
     assert (files.read_text(path), [child.name for child in path.parent.iterdir()]) == ("text", ["file"])
-    with pytest.raises(UserError, match=r"page: .*/file/x could not be written \(.*\); expected a file of yours"):
+    with pytest.raises(UserError, match=r"^page: .*/file/x "):
         files.write_text(path / "x", "text", "page", "a file of yours")
 
 

@@ -15,7 +15,7 @@ from ansible_collections.muster.train.plugins.plugin_utils import _action
 @pytest.mark.parametrize("version", ["2.18.6", "2.9.27", "1.9.4"])
 def test_an_older_core_is_refused(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(release, "__version__", version)
-    with pytest.raises(AnsibleError, match=rf"needs ansible-core 2\.19 or newer .* this is {version}"):
+    with pytest.raises(AnsibleError, match=rf"2\.19 .* {version}"):
         importlib.reload(_action)
 
 

@@ -66,10 +66,17 @@ def aborted(step: float, total: float | None, **rank: Any) -> list[dict[str, Any
     return [failed("node1", failure(3, None, "SIGABRT", **rank), progress={"step": step, "total_steps": total})]
 
 
+def lost_peer(rank: int, time: float = 100.0, **more: Any) -> dict[str, Any]:
+    return failure(rank, 1, message=GLOO, time=time, **more)
+
+
 PEERS_TAIL = ["[rank0]: Traceback (most recent call last):", f"[rank0]: {GLOO}"]
-VICTIM, PEER = failure(0, None, "SIGTERM", message=GLOO), failure(2, 1, message=GLOO)
+IN_LOG = failed("node0", failure(0, 1, message="<NONE>", log_tail=PEERS_TAIL))
+VICTIM = failure(0, None, "SIGTERM", message=GLOO)
 LOST = {"node": "node1", "phase": "lost", "why": "the node was rebooted while the run was running"}
 SILENT = {"node": "node1", "phase": "unreachable", "why": "ssh: connect to host 10.0.0.2: No route to host"}
+KILLED = failed("node0", why="the launcher was killed by SIGKILL", ended="2026-11-20T14:30:52Z")
+ABORTED = failed("node0", failure(0, None, "SIGABRT", log_tail=["free(): invalid pointer"]))
 NAMED = "node0: cannot start"
 OOM = "OOM: the kernel killed 1 process (Connection reset by peer, NCCL)"
 OF_MEMORY = failed(
@@ -83,50 +90,32 @@ CASES: dict[str, tuple[list[dict[str, Any]], tuple[str, int | None]]] = {
     # As measured: rank 3 got SIGSEGV; the seconds of torchrun's records put the others first.
     "a segfault that is recorded after its victims": (
         [
-            failed("node0", failure(0, 1, message=GLOO), failure(1, None, "SIGTERM", message=GLOO, time=101)),
+            failed("node0", lost_peer(0), failure(1, None, "SIGTERM", message=GLOO, time=101)),
             failed("node1", failure(2, None, "SIGTERM", message=GLOO), failure(3, None, "SIGSEGV", time=101)),
         ],
         ("node1", 3),
     ),
     # As measured with `sys.exit(7)` on rank 1: torchrun's "root cause" of node0 was rank 0, ended by SIGTERM.
     "an exit code beside a victim": (
-        [
-            failed("node1", PEER, failure(3, None, "SIGTERM", time=101)),
-            failed("node0", VICTIM, failure(1, 7, time=101)),
-        ],
+        [failed("node1", lost_peer(2), failure(3, None, "SIGTERM")), failed("node0", VICTIM, failure(1, 7, time=101))],
         ("node0", 1),
     ),
     "an exception": (
-        [failed("node0", VICTIM), failed("node1", failure(2, 1, message="ValueError: bad loss: nan", time=105))],
+        [failed("node0", lost_peer(0, 99)), failed("node1", failure(2, 1, message="ValueError: bad loss: nan"))],
         ("node1", 2),
     ),
-    "the earlier of two": (
-        [failed("node0", failure(0, 7, time=101)), failed("node1", failure(2, 9, time=100))],
-        ("node1", 2),
-    ),
+    "the earlier of two": ([failed("node0", failure(0, 7, time=101)), failed("node1", failure(2, 9))], ("node1", 2)),
     "the earliest where all lost a peer": (
-        [failed("node0", failure(0, 1, message=GLOO, time=101)), failed("node1", failure(2, 1, message=NCCL))],
+        [failed("node0", lost_peer(0, 101)), failed("node1", failure(2, 1, message=NCCL))],
         ("node1", 2),
     ),
-    "no words, beside a log of a lost peer": (
-        [
-            failed("node0", failure(0, 1, message="<NONE>", log_tail=PEERS_TAIL)),
-            failed("node1", failure(2, 7, time=105)),
-        ],
-        ("node1", 2),
-    ),
-    "a log of a lost peer": ([failed("node0", failure(0, 1, message="<NONE>", log_tail=PEERS_TAIL))], ("node0", 0)),
+    "an exit code beside a log of a lost peer": ([IN_LOG, failed("node1", failure(2, 7, time=105))], ("node1", 2)),
+    "a log of a lost peer": ([IN_LOG], ("node0", 0)),
     "SIGTERM beside a lost peer": (
-        [failed("node0", failure(0, 1, message=GLOO, time=90)), failed("node1", failure(1, None, "SIGTERM"))],
+        [failed("node0", lost_peer(0, 90)), failed("node1", failure(1, None, "SIGTERM"))],
         ("node1", 1),
     ),
-    "SIGABRT beside a lost peer": (
-        [
-            failed("node1", failure(1, 1, message=GLOO, time=90)),
-            failed("node0", failure(0, None, "SIGABRT", log_tail=["free(): invalid pointer"])),
-        ],
-        ("node0", 0),
-    ),
+    "SIGABRT beside a lost peer": ([failed("node1", lost_peer(1, 90)), ABORTED], ("node0", 0)),
     "SIGABRT after all steps": (aborted(40, 40), ("node1", 3)),
     "an exit after all steps": (
         [failed("node1", failure(3, 4), progress={"step": 40, "total_steps": 40})],
@@ -134,15 +123,9 @@ CASES: dict[str, tuple[list[dict[str, Any]], tuple[str, int | None]]] = {
     ),
     "SIGABRT before the last step": (aborted(39, 40), ("node1", 3)),
     "SIGABRT after steps whose number is not known": (aborted(40, None), ("node1", 3)),
-    "SIGABRT of something else": (aborted(39, 40, log_tail=["free(): invalid pointer"]), ("node1", 3)),
+    "SIGABRT of something else": ([ABORTED], ("node0", 0)),
     "SIGABRT after an exception": (aborted(40, 40, message="ValueError: x"), ("node1", 3)),
-    "a launcher": (
-        [
-            failed("node1", failure(2, 1, message=GLOO, time=1.0)),
-            failed("node0", why="the launcher was killed by SIGKILL", ended="2026-11-20T14:30:52Z"),
-        ],
-        ("node0", None),
-    ),
+    "a launcher": ([failed("node1", lost_peer(2, 1)), KILLED], ("node0", None)),
     "a lost node": ([failed("node0", VICTIM), LOST], ("node1", None)),
     "a silent node": ([failed("node0", VICTIM), SILENT], ("node1", None)),
     "an exit beside a lost node": ([failed("node0", failure(0, 7)), LOST], ("node0", 0)),
@@ -233,8 +216,7 @@ def test_sigkill_long_after_another_failure_is_torchruns() -> None:
 def test_sigabrt_is_the_watchdogs_or_its_own() -> None:
     watchdog = ["[rank0]:[E] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)"]
     assert failures_of(failed("node0", failure(0, None, "SIGABRT", log_tail=watchdog)))[0].likeness is Likeness.PEER
-    other = failed("node0", failure(0, None, "SIGABRT", log_tail=["free(): invalid pointer"]))
-    assert failures_of(other)[0].likeness is Likeness.UNCLEAR
+    assert failures_of(ABORTED)[0].likeness is Likeness.UNCLEAR
     leaving = failed("node0", failure(0, None, "SIGABRT", message="ValueError: no loss", log_tail=["terminate called"]))
     assert failures_of(leaving)[0].likeness is Likeness.OWN
 
@@ -300,7 +282,7 @@ def test_the_cause_is_data() -> None:
         "[rank2]: Traceback (most recent call last):",
         '[rank2]:   File "a.py"',
         "[rank2]: KeyError: 1",
-        "bye",
+        "x",
     ]
     trace_of_log = failures_of(failed("node1", failure(2, 1, log_tail=raised)))[0].cause.traceback
     assert trace_of_log == ["Traceback (most recent call last):", '  File "a.py"', "KeyError: 1"]

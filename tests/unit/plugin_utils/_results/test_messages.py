@@ -26,6 +26,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results import (
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos, runs_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.place import node_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.progress import pace_text, progress_line
+from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import claimed
 from ansible_collections.muster.train.plugins.plugin_utils._results.turn import Queue
 from ansible_collections.muster.train.tests.support.screens import Message, errors, kept, page_of
 from ansible_collections.muster.train.tests.unit.plugin_utils._results import (
@@ -101,7 +102,7 @@ def of_reports() -> Iterator[Message]:
     started = ((name, test_report.not_started(name)) for name in test_report.NOT_STARTED)
     yield "not started", named((name, lines or [why]) for name, (why, lines) in started)
     yield "line", named((name, [progress_line(*samples)]) for name, samples in test_progress.LINES.items())
-    yield "pace", [f"{pace_text(pace)}  # {[*vars(pace).values()]}" for pace in test_progress.PACES if pace]
+    yield "pace", [f"{pace_text(pace)}  # {[*vars(pace).values()]}" for pace in test_progress.PACES]
 
 
 def of_answers() -> Iterator[Message]:
@@ -117,8 +118,8 @@ def of_answers() -> Iterator[Message]:
     yield "kept out", [text for infos in refused for text in unanswered.lines(infos)]
     texts = ((name, str(test_pick.refusal(*case)).splitlines()) for name, case in test_pick.REFUSED.items())
     yield "no run", named(texts)
-    yield "queue", [Queue("n1", "gpu", answer).text() for answer in test_turn.ANSWERS]
-    yield "queue: with a limit", [Queue("n1", "gpu", test_turn.HELD).text(7199)]
+    queues = [Queue("n1", "gpu", answer) for answer in test_turn.ANSWERS]
+    yield "queue", [*(queue.text() for queue in queues), queues[0].text(7199)]
     ends = (test_turn.HELD, test_turn.WAITING, test_turn.SILENT)
     yield "queue: its end", [line(test_turn.finding(answer)) for answer in ends]
     yield "launches that wait", waiting.lines(test_waiting.INFOS)
@@ -131,7 +132,7 @@ def of_answers() -> Iterator[Message]:
 def of_ranks(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[Message]:
     claims = [words for claim in test_ranks.CLAIMS if (words := test_ranks.claim(*claim[:3])[1])]
     yield "ranks: refused", [*claims, str(test_ranks.claim(test_ranks.SPARE, 0, 4, by_plan=False)[1])]
-    twins = test_ranks.claimed(test_ranks.TWINS, test_ranks.RUN_ID, [])[1]
+    twins = claimed(test_ranks.TWINS, test_ranks.RUN_ID, [])[1]
     yield "ranks: refused to several", [*twins, *test_ranks.claims_of(test_ranks.ODD[0])[1]]
     yield "ranks: not placed", [refusal(node_of, *arguments) for arguments in test_place.UNPLACED]
     for name, infos in (("a hang", test_stacks.hang()), ("without some ranks", test_stacks.SILENT)):

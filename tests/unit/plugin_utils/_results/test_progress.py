@@ -41,11 +41,8 @@ def read(state: dict[str, object], beat: dict[str, object] | None = None) -> Sam
 
 WAITING: dict[str, object] = {"phase": "waiting", "why": "1 of 2 nodes have not joined yet: node1"}
 BEAT: dict[str, object] = {"count": 9, "elapsed_s": 20, "progress": {"step": 8, "total_steps": 400}}
-STALLED: dict[str, object] = {
-    "count": 1,
-    "elapsed_s": 2.0,
-    "stalled": [{"node": "n3", "seconds": 37}, {"node": "n5", "seconds": 8}],
-}
+SILENT = [{"node": "n3", "seconds": 37}, {"node": "n5", "seconds": 8}]
+STALLED: dict[str, object] = {"count": 1, "elapsed_s": 2.0, "stalled": SILENT}
 ENDED: dict[str, object] = {"phase": "stopped", "attempt": 0, "end": {"verdict": "failed"}}
 SLOW: dict[str, object] = {"slowest": "n3", "rank": 24, "step": 110, "behind": 0.5, "step_age_s": 70, "line_age_s": 80}
 OF_SLOW: dict[str, object] = {"count": 3, "elapsed_s": 90.0, "pace": SLOW}
@@ -55,8 +52,7 @@ LINES = {
     "a step that is a float": (sample(3), sample(3, 25.0)),
     "before the first step": (sample(3), sample(3)),
     "after the last step": (sample(12, 20), sample(22, 400)),
-    **{f"without metrics: {phase}": (sample(1), Sample(phase, 1, 3, None)) for phase in ("succeeded", "failed")},
-    "without metrics: stopping": (sample(1), Sample("stopping", 1, 3, None)),
+    **{phase: (sample(1), Sample(phase, 1, 3, None)) for phase in ("succeeded", "failed", "stopping")},
     "waiting": (sample(1), read(WAITING)),
     "a second attempt": (sample(10, 4), read({"phase": "running", "attempt": 1}, BEAT)),
     "the end": (sample(10, 4), read(ENDED, BEAT)),
@@ -64,7 +60,6 @@ LINES = {
     "a slow node": (sample(1), read({"phase": "running"}, OF_SLOW)),
 }
 PACES = [
-    None,
     Pace("n3", 24, 110, 0.12, 1.0, 2.0),
     Pace("n3", 24, 110, 0.1, 1.0, 2.0),
     Pace("n3", 24, 4, 0.5, 1.0, 2.0),

@@ -15,25 +15,13 @@ def entry(node: str, rank: int | None, time: str, text: str) -> dict[str, Any]:
     return {"node": node, "rank": rank, "time": time, "text": text}
 
 
+STEP_1 = entry("node0", 0, "2026-11-20T14:30:52.100Z", "step 1")
+STEP_2 = entry("node1", 12, "2026-11-20T14:30:52.200Z", "step 2  ")
+TALK = entry("node0", None, "2026-11-20T14:30:52.300Z", "torchrun says\x1b[0m {{ x }}")
 LOGS = read_infos(
     [
-        (
-            "node0",
-            {
-                "run": RUNS["node0"],
-                "log": [
-                    entry("node0", 0, "2026-11-20T14:30:52.100Z", "step 1"),
-                    entry("node0", None, "2026-11-20T14:30:52.300Z", "torchrun says\x1b[0m {{ x }}"),
-                ],
-            },
-        ),
-        (
-            "node1",
-            {
-                "run": RUNS["node1"],
-                "log": [entry("node1", 12, "2026-11-20T14:30:52.200Z", "step 2  ")],
-            },
-        ),
+        ("node0", {"run": RUNS["node0"], "log": [STEP_1, TALK]}),
+        ("node1", {"run": RUNS["node1"], "log": [STEP_2]}),
         ("node2", {"failed": True, "msg": "boom"}),
     ]
 )

@@ -47,8 +47,9 @@ def gone(phase: str = "lost") -> dict[str, Any]:
 
 NOTED = {"verdict": "failed", "why": "node1: x; restarted 2 times", "note": "restarted 2 times"}
 SEGFAULT = first(3, exit_code=None, signal="SIGSEGV", log_tail=["Fatal Python error: Segmentation fault"])
+LOST_PEER, EXITED = run("node0", "failed", first=first(0, PEER)), run("node1", "failed", first=first(2, exit_code=7))
 OF_TWO = [first(0, PEER, signal="SIGTERM"), first(1, exit_code=7, time=2.0)]
-STOPPED = run("node0", "stopped", why="stop requested")
+STOPPED, LATE = run("node0", "stopped", why="stop requested"), run("node1", "stopped", why="time limit of 60 s reached")
 # The nodes of a run; its verdict, the node and the rank of the cause, and the nodes where it is active.
 CASES: dict[str, tuple[list[dict[str, Any]], str, str | None, int | None, list[str]]] = {
     "an attempt that ends": (
@@ -62,10 +63,7 @@ CASES: dict[str, tuple[list[dict[str, Any]], str, str | None, int | None, list[s
         ],
         *("failed", "node1", 2, []),
     ),
-    "a failure and what followed": (
-        [run("node0", "failed", first=first(0, PEER)), run("node1", "failed", first=SEGFAULT)],
-        *("failed", "node1", 3, []),
-    ),
+    "a failure and what followed": ([LOST_PEER, run("node1", "failed", first=SEGFAULT)], "failed", "node1", 3, []),
     "the second of a node": (
         [
             run("node0", "failed", first=OF_TWO[0], failures=OF_TWO, log_tail=["the launcher's"]),
@@ -73,28 +71,16 @@ CASES: dict[str, tuple[list[dict[str, Any]], str, str | None, int | None, list[s
         ],
         *("failed", "node0", 1, []),
     ),
-    "not noticed on the other node": (
-        [run("node0", "running"), run("node1", "failed", first=first(2, exit_code=7))],
-        *("failed", "node1", 2, ["node0"]),
-    ),
+    "not noticed on the other node": ([run("node0", "running"), EXITED], "failed", "node1", 2, ["node0"]),
     "a launcher": ([run("node0", "succeeded"), run("node1", "failed", why="too late")], "failed", "node1", None, []),
     "a lost node": ([run("node0", "succeeded"), gone()], "lost", "node1", None, []),
     "a lost and a stopped node": ([run("node0", "stopped"), gone()], "lost", "node1", None, []),
     "a lost and a running node": ([run("node0", "running"), gone()], "lost", "node1", None, ["node0"]),
-    "a lost peer of a lost node": (
-        [run("node0", "failed", first=first(0, PEER)), gone()],
-        *("failed", "node1", None, []),
-    ),
-    "two reasons to stop": (
-        [run("node0", "stopped", why="time limit of 60 s reached"), run("node1", "stopped", why="other")],
-        *("stopped", None, None, []),
-    ),
+    "a lost peer of a lost node": ([LOST_PEER, gone()], "failed", "node1", None, []),
+    "two reasons to stop": ([STOPPED, LATE], "stopped", None, None, []),
     "stopped before its end": ([run("node0", "succeeded"), run("node1", "stopped")], "stopped", None, None, []),
     "a peer that a stop took": ([STOPPED, run("node1", "failed", first=first(2, PEER))], "stopped", None, None, []),
-    "a failure beside a stop": (
-        [STOPPED, run("node1", "failed", first=first(2, exit_code=7))],
-        *("failed", "node1", 2, []),
-    ),
+    "a failure beside a stop": ([STOPPED, EXITED], "failed", "node1", 2, []),
     "stopped on one node, the other silent": ([STOPPED, gone("unreachable")], "unknown", "node1", None, []),
     "half stopped": ([STOPPED, run("node1", "stopping")], "running", None, None, ["node1"]),
     "running": ([run("node0", "running"), run("node1", "running")], "running", None, None, ["node0", "node1"]),
@@ -115,7 +101,7 @@ CASES: dict[str, tuple[list[dict[str, Any]], str, str | None, int | None, list[s
             ("succeeded", [run("node0", "succeeded")], "unknown", "node1", []),
             ("running", [run("node0", "running")], "running", None, ["node0"]),
             ("no answer", [], "unknown", "node1", []),
-            ("a lost peer", [run("node0", "failed", first=first(0, PEER))], "failed", "node1", []),
+            ("a lost peer", [LOST_PEER], "failed", "node1", []),
         )
     },
 }

@@ -60,9 +60,8 @@ def rows(conclusion: Conclusion) -> list[list[str]]:
 
 def test_status_of_a_run_that_goes_on() -> None:
     conclusion = reported(status.report, "status", going())
-    assert texts(conclusion)[1].split() == ["node", "node", "rank", "phase", "ranks", "elapsed"]
     assert [row[:3] for row in rows(conclusion)] == [["node0", "0", "running"], ["node1", "1", "running"]]
-    assert f"  stop:         ansible-playbook -i lab muster.train.stop -e run_id={RUN_ID}" in texts(conclusion)
+    assert any(f"ansible-playbook -i lab muster.train.stop -e run_id={RUN_ID}" in line for line in texts(conclusion))
     assert (verdict_of(conclusion)["verdict"], conclusion.failure) == ("running", None)
 
 
@@ -137,16 +136,17 @@ def test_before_a_stop_it_says_whom_it_asks() -> None:
     assert line() == []
 
 
-def test_a_restarted_run_says_so_and_leftovers_have_their_command() -> None:
-    hosts = {"node0": info("node0", "failed"), "node1": info("node1", "lost", attempt=2, left=1)}
-    lines = texts(reported(status.report, "status", hosts))
-    assert any(" · attempt 3 · " in line for line in lines)
-    assert any("muster.train.stop" in line for line in lines)
+RESTARTED = {"node0": info("node0", "failed"), "node1": info("node1", "lost", attempt=2, left=1)}
+
+
+def test_leftovers_of_a_restarted_run_have_their_command() -> None:
+    assert any("muster.train.stop" in line for line in texts(reported(status.report, "status", RESTARTED)))
 
 
 def test_after_a_stop_it_says_where_there_was_nothing_to_stop() -> None:
     def lines_about(hosts: Hosts) -> list[str]:
-        return [line for line in texts(reported(stop.report, "stop", hosts)) if "had already ended" in line]
+        lines = texts(reported(stop.report, "stop", hosts))
+        return [line for line in lines if line.startswith((f"{RUN_ID} ", "  node1 ")) and " · " not in line]
 
     hosts = going("stopped")
     for host in hosts.values():
@@ -176,9 +176,11 @@ def test_logs() -> None:
     assert lines(node="node0") == lines()[:1]
 
 
+NOBODY = {"node0": info("node0", "running"), "node1": {"launch__info": {"failed": True, "msg": "x"}}}
+
+
 def test_logs_of_nobody() -> None:
-    hosts = {"node0": info("node0", "running"), "node1": {"launch__info": {"failed": True, "msg": "x"}}}
-    assert texts(reported(logs.report, "logs", hosts, LOGS)) == ["no log lines", "node1: x"]
+    assert texts(reported(logs.report, "logs", NOBODY, LOGS))[1:] == ["node1: x"]
 
 
 def test_logs_of_a_rank_that_the_run_does_not_have() -> None:
@@ -212,29 +214,29 @@ def launched(hosts: Hosts, **joined: Any) -> Play:
 
 def test_the_next_commands_of_a_launch() -> None:
     lines = texts(launch.announce.conclusion(launched(going())))
-    assert lines[1] == f"run {RUN_ID}"
-    titles = [line.split(":")[0].strip() for line in lines[2:]]
-    assert titles == ["follow again", "stop", "status", "logs", "experiment"]
+    assert lines[1].split()[-1] == RUN_ID
+    commands = [line.partition("muster.train.")[2].split(" ")[0] for line in lines[2:]]
+    assert commands == ["follow", "stop", "status", "logs", ""]
 
 
 def test_the_next_commands_where_it_is_not_known_whether_the_run_has_started() -> None:
     conclusion = launch.announce.conclusion(launched(going("waiting"), why="not known: a\x07b"))
-    assert texts(conclusion)[:4] == ["", "not known: a\ufffdb", "", f"run {RUN_ID}"]
+    assert texts(conclusion)[:3] == ["", "not known: a\ufffdb", ""]
     assert conclusion.failure is None
 
 
-def test_who_failed_to_start() -> None:
+def not_started() -> Conclusion:
     refused = {"failed": True, "msg": "?", "why": "slot 'default' is held by run x", "log_tail": ["a\x07b"]}
     play = launched({"node0": info("node0", "running"), "node1": {"launch__info": refused}})
-    conclusion = launch.refuse.conclusion(play)
+    return launch.refuse.conclusion(play)
+
+
+def test_who_failed_to_start() -> None:
+    conclusion = not_started()
     assert isinstance(conclusion.failure, ReportedError)
     assert conclusion.document is not None
     assert "node1" in conclusion.document["errors"][0]["message"]
-    assert texts(conclusion)[1:] == [
-        "  node1: slot 'default' is held by run x",
-        "  last lines of node1/-:",
-        "    | a\ufffdb",
-    ]
+    assert texts(conclusion)[-1] == "    | a\ufffdb"
 
 
 def test_a_node_that_does_not_answer_keeps_its_ranks_in_the_table_and_in_the_count(home: Path) -> None:
@@ -245,10 +247,11 @@ def test_a_node_that_does_not_answer_keeps_its_ranks_in_the_table_and_in_the_cou
     hosts = {"node0": info("node0", "running", nnodes=2), "node1": {"launch__info": SILENT}}
     conclusion = reported(status.report, "status", hosts)
     assert rows(conclusion)[1][:4] == ["node1", "1", "unreachable", "2-3"]
-    assert any(line.startswith(f"{RUN_ID}  running · 4 ranks on 2 nodes") for line in texts(conclusion))
+    assert conclusion.document is not None and conclusion.document["world_size"] == 4
 
 
-def test_attempts_and_spares_are_shown() -> None:
+def with_spare() -> Conclusion:
+    """The status of a run in its second attempt, in which a spare has the ranks of a node."""
     before = {"attempt": 0, "ended": "2026-11-20T14:03:22Z", "verdict": "lost", "why": "node1: its runner is gone"}
     gang = {"ended_attempts": [before], "replaced": {"node1": "node2"}}
     spare = {"node_rank": 1, "first_rank": 2}
@@ -257,8 +260,11 @@ def test_attempts_and_spares_are_shown() -> None:
         "node1": info("node1", "lost", nnodes=2, started="2026-11-20T14:00:00Z"),
         "node2": info("node2", "running", nnodes=2, attempt=1, started="2026-11-20T14:03:30Z", **spare),
     }
-    conclusion = reported(status.report, "status", hosts)
+    return reported(status.report, "status", hosts)
+
+
+def test_attempts_and_spares_are_shown() -> None:
+    conclusion = with_spare()
     assert next(row for row in rows(conclusion) if row[0] == "node2")[:4] == ["node2", "1", "(for", "node1)"]
-    assert f"{RUN_ID}  running · 4 ranks on 2 nodes · attempt 2 · node2 for node1 · 31 s" in texts(conclusion)
-    assert any("14:03:22 UTC" in line for line in texts(conclusion))
+    assert any("14:03:22" in line for line in texts(conclusion))
     assert verdict_of(conclusion)["verdict"] == "running"
