@@ -16,10 +16,10 @@ from .._page.page import Header, Headline
 from .._page.page import render as render_page
 from .._page.tables import PageTable
 from .._request.conditions import parse_order
-from .._results.rows import duration
+from .._results.rows import duration, number_text
 from .._sweep.outcome import best_of
 from .._sweep.record import SUCCEEDED, Point, Sweep, unfinished
-from .._sweep.text import best_text, headers_and_rows, number_text, outcome_text, summary, value_text, values_text
+from .._sweep.text import best_text, headers_and_rows, outcome_text, summary, value_text, values_text
 from .._text.table import one_line
 from . import charts
 

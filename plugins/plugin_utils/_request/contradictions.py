@@ -6,7 +6,7 @@ Parameters that could not be read are not in the settings, and are refused elsew
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from .._findings.errors import display
 from .nodes import Inventory
@@ -18,8 +18,8 @@ def contradictions(verb: str, settings: Mapping[str, Setting], inventory: Invent
     if verb == "launch":
         return launch_errors(settings, inventory)
     lines = _node_errors(settings, inventory)
-    lines += _discover_errors(settings) if verb == "discover" else []
-    return lines + (_shell_errors(settings) if verb == "shell" else [])
+    errors_of = {"discover": _discover_errors, "shell": _shell_errors, "note": _note_errors, "compare": _compare_errors}
+    return lines + (errors_of[verb](settings) if verb in errors_of else [])
 
 
 def launch_errors(settings: Mapping[str, Setting], inventory: Inventory) -> list[str]:
@@ -63,14 +63,29 @@ def _node_errors(settings: Mapping[str, Setting], inventory: Inventory) -> list[
     return [f"node: expected one of {', '.join(names)}, saw {display(node['value'])} ({node['origin']})"]
 
 
-def _shell_errors(settings: Mapping[str, Setting]) -> list[str]:
-    ways = ("rank", "node")
+def _given(settings: Mapping[str, Setting], ways: Sequence[str]) -> str | None:
+    """Return which of the ways are given, in words; None where it is one, or where one of them is refused anyway."""
     if not all(name in settings for name in ways):
-        return []
+        return None
     given = [name for name in ways if settings[name]["value"] is not None]
-    if len(given) == 1:
+    return None if len(given) == 1 else " and ".join(given) or "neither"
+
+
+def _shell_errors(settings: Mapping[str, Setting]) -> list[str]:
+    given = _given(settings, ("rank", "node"))
+    return [f"rank: expected a rank or a node, saw {given}; give -e rank=N or -e node=NAME"] if given else []
+
+
+def _compare_errors(settings: Mapping[str, Setting]) -> list[str]:
+    given = _given(settings, ("runs", "last"))
+    how = "give -e runs=RUN_ID,RUN_ID or -e last=N"
+    return [f"runs: expected run IDs or the number of the newest runs, saw {given}; {how}"] if given else []
+
+
+def _note_errors(settings: Mapping[str, Setting]) -> list[str]:
+    if "note" not in settings or settings["note"]["value"] is not None:
         return []
-    return [f"rank: expected a rank or a node, saw {' and '.join(given) or 'neither'}; give -e rank=N or -e node=NAME"]
+    return ["note: expected a text, saw none; give -e \"note='TEXT'\""]
 
 
 def _discover_errors(settings: Mapping[str, Setting]) -> list[str]:

@@ -16,6 +16,8 @@ NODE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 # What Ansible passes to ssh, kubectl and the like as one argument: names, IPv4, IPv6 with its interface, user@host.
 ADDRESS = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:%@-]{0,254}")
 PORT = re.compile(r"[0-9]{1,5}")
+# The verbs that contact no node of an inventory.
+WITHOUT_NODES = ("list", "note", "compare", "discover")
 
 
 @frozen
@@ -53,7 +55,7 @@ class Inventory:
 def errors(inventory: Inventory, verb: str, sources: Iterable[str]) -> list[str]:
     """Return what is wrong: most verbs need a node in the group, and `launch` one name for each machine."""
     lines = []
-    if verb not in ("list", "discover") and not inventory.nodes:
+    if verb not in WITHOUT_NODES and not inventory.nodes:
         read = ", ".join(sources) or "no inventory"
         lines.append(
             f"inventory: the group 'nodes' is missing or empty (read: {read}); "

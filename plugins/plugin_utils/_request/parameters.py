@@ -22,7 +22,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .._findings.errors import display
 from .._text import placeholders
-from . import axes, conditions, host_list, metrics_pattern, on_end, regex, run_id, variable_names
+from . import axes, conditions, host_list, metrics_pattern, note_text, on_end, regex, run_id, run_ids, variable_names
 
 Value = str | int | bool | list[str] | dict[str, Any] | None
 
@@ -94,6 +94,8 @@ def expected(parameter: Parameter) -> str:
         "on_end": on_end.EXPECTED,
         "regex": regex.EXPECTED,
         "axes": axes.EXPECTED,
+        "note": note_text.EXPECTED,
+        "run_ids": run_ids.EXPECTED,
         "hosts": "hosts such as head,gpu[01-16] or train@10.0.0.1:2222",
     }[parameter.type]
 
@@ -291,4 +293,6 @@ READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "on_end": _checked(on_end.check),
     "hosts": _hosts,
     "axes": lambda _parameter, raw: axes.read_axes(raw),
+    "note": _checked(note_text.check),
+    "run_ids": lambda _parameter, raw: run_ids.read_run_ids(raw),
 }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from . import run_ids
 from .parameters import Parameter
 
 # Limits of channels: NCCL 64 (32 before 2.25), RCCL's MAXCHANNELS 128 (device.h); only the plan knows the vendor.
@@ -77,6 +78,12 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("sort", "order"),
         Parameter("last", "int", minimum=1, maximum=1_000_000),
         Parameter("output", "choice", default="table", choices=("table", "json", "csv"), per_run=True),
+    ),
+    "note": (RUN_ID_PARAMETER, Parameter("note", "note", per_run=True), OUTPUT),
+    "compare": (
+        Parameter("runs", "run_ids", per_run=True),
+        Parameter("last", "int", minimum=run_ids.FEWEST, maximum=run_ids.MOST),
+        OUTPUT,
     ),
     "detect": (OUTPUT, PAGE, MODE),
     "discover": (

@@ -31,6 +31,7 @@ OF_RUN: dict[str, Any] = {
     "replaced": {},
     "nodes": [],
 }
+COMPARED = ("runs", "differences", "metrics", "same", "unknown", "repeats")
 # What the document of each verb has besides its head, as it is where the verb did not get that far.
 KEYS: dict[str, dict[str, Any]] = {
     "launch": {**OF_RUN, "plan": None},
@@ -41,6 +42,8 @@ KEYS: dict[str, dict[str, Any]] = {
     "shell": dict.fromkeys(("run_id", "node", "rank", "container", "directory", "argv", "line")),
     "stacks": {"run_id": None, "directory": None, "groups": [], "ranks": []},
     "list": {"folder": None, "experiments": [], "sweeps": []},
+    "note": {"run_id": None, "experiment": None, "notes": []},
+    "compare": {"folder": None, **{name: [] for name in COMPARED}},
     "detect": {
         "page": None,
         "document": None,

@@ -17,6 +17,7 @@ UNSEEN = "?"  # after a verdict that may have changed since
 # A longer value is cut: `-e output=csv` has all of it.
 WIDEST = 32
 LONGEST = 1000  # of what is the same in all runs
+NOTE_LEAST = 16  # signs of a note, which has the room that is left
 ELAPSED, CREATED = "elapsed", "created (UTC)"
 # The columns after the ones in which runs differ.
 RESULTS = ("verdict", "loss", ELAPSED, CREATED)
@@ -39,15 +40,17 @@ def _table(entries: Sequence[ExperimentSummary], width: int) -> list[str]:
     differing = {name: column for name, column in texts.items() if len(set(column)) > 1}
     same = [f"{name}={column[0]}" for name, column in texts.items() if name not in differing and column[0]]
     columns = {"run id": [entry.run_id for entry in entries]}
-    columns |= {name: [one_line(text, WIDEST) for text in _distinct(column)] for name, column in differing.items()}
+    columns |= {name: [one_line(text, WIDEST) for text in distinct(column)] for name, column in differing.items()}
     columns |= dict(zip(RESULTS, map(list, zip(*map(_results, entries), strict=True)), strict=True))
-    left_out = []
+    notes, left_out = [entry.notes[-1].text if entry.notes else "" for entry in entries], []
+    for_notes = len(GAP) + NOTE_LEAST if any(notes) else 0
     for name in _expendable(entries, list(differing)):
-        if _width(columns) <= width:
+        if _width(columns) + for_notes <= width:
             break
         del columns[name]
         left_out += [name] if name in differing and not _is_in_run_ids(name, entries) else []
     lines = [one_line(f"{_all(len(entries))}: {' '.join(same)}", LONGEST), ""] if same else []
+    columns["note"] = [one_line(text, max(NOTE_LEAST, width - _width(columns) - len(GAP))) for text in notes]
     lines += table(list(columns), zip(*columns.values(), strict=True), max(width, _width(columns)))
     if left_out:
         lines.append(f"they also differ in {', '.join(reversed(left_out))}: -e output=csv shows all of it")
@@ -69,7 +72,7 @@ def _names(entries: Iterable[ExperimentSummary]) -> list[str]:
     return [*chosen, "label", "cluster", "commit"]
 
 
-def _distinct(texts: Sequence[str]) -> list[str]:
+def distinct(texts: Sequence[str]) -> list[str]:
     """Return the texts without the words that all of them begin with."""
     words = [text.split(" ") for text in texts]
     common = 0

@@ -151,6 +151,11 @@ def number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
+def number_text(value: float) -> str:
+    """Return a number as it is read: `24,475`, `2.134`."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
 def duration(seconds: object) -> str:
     """Return ``31 s``, ``12 min 5 s``, ``3 h 07 min`` or ``2 d 4 h``; empty when it is not known."""
     value = number(seconds)

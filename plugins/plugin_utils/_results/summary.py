@@ -19,13 +19,14 @@ from .._request.conditions import parse_conditions, parse_order, sort_key
 from .._text.nearest import nearest, question
 from .._text.table import one_line
 from .experiment import load
+from .notes import Note, notes_of
 from .rows import number
 
 COMMIT_SIGNS = 8
 # Settings that every run has, the label, which has its own column, and what is about the command, not about the run.
 NOT_LISTED = ("label", "run_id", "follow", "output", "all", "sync", "wait", "page", "lines")
 # Parts of run.yml that say nothing of the run, or less than `values_of` makes of them.
-NOT_A_VALUE = ("schema", "nonce", "run_id", "loss", "nodes", "options", "looked")
+NOT_A_VALUE = ("schema", "nonce", "run_id", "loss", "nodes", "options", "looked", "notes")
 # What every run has a name for, whether or not it is known.
 NAMES = (
     "run_id",
@@ -49,7 +50,8 @@ class ExperimentSummary:
 
     loss is the last one; ended is False for a verdict that may have changed since; looked is when such a run was last
     seen. parameters are those chosen for this run, values is all that is known of it, by the names that conditions use.
-    options are those of ansible-playbook that reach its nodes, None if they are not known. Times are UTC.
+    options are those of ansible-playbook that reach its nodes, None if they are not known. Times are UTC. notes are in
+    their order, the newest last.
     """
 
     run_id: str
@@ -66,6 +68,7 @@ class ExperimentSummary:
     ended: bool = True
     values: Mapping[str, Any] = field(default_factory=dict)
     options: Sequence[str] | None = None
+    notes: Sequence[Note] = ()
 
     def to_dict(self) -> dict[str, Any]:
         values = {name: _finite(value) for name, value in self.values.items()}
@@ -104,6 +107,7 @@ def summarize(name: str, text: str | None) -> ExperimentSummary:
         ended=not verdict or verdict in ENDED,
         values=values,
         options=[str(word) for word in options] if isinstance(options, list) else None,
+        notes=tuple(notes_of(document)),
     )
 
 
@@ -130,6 +134,8 @@ def values_of(name: str, document: Mapping[str, Any]) -> dict[str, Any]:
         if key not in NOT_LISTED:
             for variable, value in parameter_values(str(key), setting["value"]).items():
                 values.setdefault(variable, value)
+    if notes := notes_of(document):
+        values.setdefault("note", "; ".join(note.text for note in reversed(notes)))
     return values
 
 

@@ -13,7 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._request.conditions import parse_order, text_of
 from .._results.progress import Sample, status_text
-from .._results.rows import duration
+from .._results.rows import duration, number_text
 from .._text.table import one_line, table
 from .outcome import Best, best_of
 from .record import PENDING, RUNNING, SUCCEEDED, Point, Sweep, count_outcomes
@@ -24,11 +24,6 @@ WIDEST = 32
 def outcome_text(outcome: str) -> str:
     """Return an outcome as a person reads it."""
     return {PENDING: "not run", RUNNING: "still running"}.get(outcome, outcome.replace("_", " "))
-
-
-def number_text(value: float) -> str:
-    """Return a number as it is read: `24,475`, `2.134`."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def values_text(parameters: Mapping[str, Any]) -> str:

@@ -15,7 +15,6 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._action.files import read_text
-from .._findings.errors import UserError
 from .._findings.invocation import Invocation
 from .._request.hints import call_with, command
 from .._request.verbs import parameter_names
@@ -25,6 +24,7 @@ from .._sweep.record import FILE as SWEEP
 from .._sweep.record import load as load_sweep
 from .._sweep.text import summary
 from .._text.table import table
+from .experiments import directories
 from .step import Conclude, Conclusion, Play
 
 MOST_UNSEEN, MOST_SWEEPS = 3, 8
@@ -35,7 +35,7 @@ PARAMETERS = [name for name in parameter_names("launch") if name not in NOT_LIST
 def report(play: Play) -> Conclusion:
     """Read every experiment, and show those that were asked for."""
     request, settings, folder = play.request, play.parameters, Path(play.request["experiments"])
-    folders = _experiments(folder)
+    folders = directories(folder)
     sweeps = sorted(path.name for path in folders if os.path.isfile(path / SWEEP))
     paths = [path for path in folders if path.name not in sweeps and request.get("run_id") in (None, path.name)]
     entries = [summarize(path.name, read_text(path / "run.yml")) for path in paths]
@@ -86,17 +86,3 @@ def _sweep_outcome(path: Path) -> str:
         return summary(load_sweep(read_text(path / SWEEP) or "").points)
     except ValueError:
         return "its sweep.yml could not be read"
-
-
-def _experiments(folder: Path) -> list[Path]:
-    try:
-        paths = [path for path in folder.iterdir() if path.name[0] != "."]
-        return [path for path in paths if path.is_dir() and not path.is_symlink()]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except PermissionError:
-        why = "it or a directory above it belongs to another user"
-        raise UserError(
-            f"the controller: {folder} cannot be read, because {why}: run the command as that user, or set "
-            "launch_experiments_dir to the directory of your own experiments"
-        ) from None

@@ -13,6 +13,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.variable_nam
 
 LAUNCH = {parameter.name: parameter for parameter in verbs.VERBS["launch"]}
 LOGS = {parameter.name: parameter for parameter in verbs.VERBS["logs"]}
+KEEPING = {parameter.name: parameter for verb in ("note", "compare") for parameter in verbs.VERBS[verb]}
+RUN_IDS = [f"train_20261120_143052_{number:04x}" for number in range(21)]
 
 
 @pytest.mark.parametrize(
@@ -64,6 +66,17 @@ def test_read(name: str, raw: object, value: object) -> None:
     result = parameters.read(LAUNCH[name], raw)
     assert result == value
     assert type(result) is type(value)
+
+
+def test_a_note_is_taken_to_the_letter() -> None:
+    for raw in (" {{ x }} 'lr' = 3e-4; $(id) é ✓ ", "x" * 1000, "✓" * 1000):
+        assert parameters.read(KEEPING["note"], raw) == raw
+    assert parameters.read(KEEPING["note"], 42) == "42"
+
+
+def test_run_ids_are_a_text_or_a_list() -> None:
+    for raw in (", ".join(RUN_IDS[:20]), RUN_IDS[:20]):
+        assert parameters.read(KEEPING["runs"], raw) == RUN_IDS[:20]
 
 
 PATHS: list[object] = [
@@ -128,9 +141,18 @@ LOGS_REFUSED: dict[str, list[object]] = {
     "node": ["a\nb", "-x"],
     "grep": ["(a", "a{99999999999}", "x" * 201, ""],
 }
+# The same of `note` and `compare`.
+KEEPING_REFUSED: dict[str, list[object]] = {
+    "note": ["", "  ", "x" * 1001, "a\nb", "a\x1b[2Jb", "a\x00", "a\u2028b", "a\udc80", True, 1.5, ["a"], {"a": "b"}],
+    "runs": [
+        *("", RUN_IDS[0], f"{RUN_IDS[0]},", ",".join(RUN_IDS), f"{RUN_IDS[0]},{RUN_IDS[0]}", "../a,b", "a,b"),
+        *(7, True, {"a": "b"}, [RUN_IDS[0], 7], [RUN_IDS[0], [RUN_IDS[1]]]),
+    ],
+    "last": [1, 21],
+}
 # Readers that say more of the expected value than its kind.
 PRECISE = ("metrics_pattern", "script_args", "env", "run_id", "grep")
-TABLES = [(LAUNCH, REFUSED), (LOGS, LOGS_REFUSED)]
+TABLES = [(LAUNCH, REFUSED), (LOGS, LOGS_REFUSED), (KEEPING, KEEPING_REFUSED)]
 ALL = [(table[name], raw) for table, refused in TABLES for name, raws in refused.items() for raw in raws]
 
 

@@ -95,6 +95,10 @@ CASES = [
     refused(
         "policy in the variables of a play", NAMELESS, verb="status", play_variables=VARIABLES, documented=VARIABLES
     ),
+    refused("no note", NAMELESS, verb="note"),
+    refused("nothing to compare", NAMELESS, verb="compare"),
+    refused("two ways to name runs", NAMELESS, {"runs": [RUN_ID, f"{RUN_ID}_b"], "last": 2}, verb="compare"),
+    refused("a limit of compare", NAMELESS, {"last": 2}, verb="compare", limit="node0"),
     refused("an option that is a word", ("config_option", GIVEN), {"config_option": "none"}),
 ]
 
@@ -139,7 +143,8 @@ def test_a_part_of_a_setup_takes_a_limit() -> None:
 
 
 def test_list_needs_no_nodes() -> None:
-    assert make(verb="list", nodes=inventory())["nodes"] == []
+    for verb, given in (("list", {}), ("note", {"note": "x"}), ("compare", {"last": 2})):
+        assert make(given, verb=verb, nodes=inventory())["nodes"] == []
 
 
 @pytest.mark.parametrize(

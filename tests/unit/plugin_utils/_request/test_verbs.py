@@ -27,6 +27,8 @@ def test_the_other_verbs() -> None:
         "stop": ["run_id", "all", "output"],
         "collect": ["run_id", "all", "output"],
         "list": ["run_id", "where", "sort", "last", "output"],
+        "note": ["run_id", "note", "output"],
+        "compare": ["runs", "last", "output"],
         "detect": ["output", "page", "mode"],
         "discover": ["cluster", "nodes", "hosts", "node_list", "user", "accept_keys", "force", "output"],
         "setup": ["output", "page", "mode"],

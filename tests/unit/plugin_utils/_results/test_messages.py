@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line
 from ansible_collections.muster.train.plugins.plugin_utils._results import (
+    comparison_text,
     events,
     experiment,
     remaining,
@@ -23,6 +24,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results import (
     verdict,
     waiting,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._results.comparison import compare
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos, runs_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.place import node_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.progress import pace_text, progress_line
@@ -32,6 +34,7 @@ from ansible_collections.muster.train.tests.support.screens import Message, erro
 from ansible_collections.muster.train.tests.unit.plugin_utils._results import (
     test_awaited,
     test_causes,
+    test_comparison,
     test_events,
     test_experiment,
     test_experiment_list,
@@ -151,8 +154,14 @@ def of_experiments() -> Iterator[Message]:
     yield "list: no such name", names
 
 
+def of_comparisons() -> Iterator[Message]:
+    for name, runs in test_comparison.CASES.items():
+        yield f"compare: {name}", comparison_text.lines(compare(runs), 100)
+
+
 def test_what_is_said_of_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     messages = [*of_causes(), *of_reports(), *of_answers(), *of_ranks(monkeypatch, tmp_path), *of_experiments()]
+    messages += of_comparisons()
     # What libyaml says is not what PyYAML says where it is not installed.
     text = re.sub("not YAML: .*", "not YAML: …", page_of(messages))
     assert text == kept("messages/results.txt", text)
