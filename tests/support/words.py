@@ -10,6 +10,7 @@ TEXTS = {"observed", "remedy", "reason", "why", "problem", "write_error", "start
 TEXTS_OF = {
     "Finding": {"expected", "source"},
     "Outcome": {"expected", "source"},
+    "NcclFinding": {"expected"},
     "Origin": {"label"},
     "Variable": {"origin"},
     "Remedy": {"parts"},

@@ -29,6 +29,7 @@ from ansible_collections.muster.train.plugins.module_utils._gpu.virtual_topology
     parse_topology_setting,
 )
 from ansible_collections.muster.train.plugins.module_utils._host.pci import parse_generation, parse_width
+from ansible_collections.muster.train.plugins.module_utils._nccl_log.parse import NcclLogParser
 from ansible_collections.muster.train.plugins.module_utils._net.interfaces import parse_routed
 from ansible_collections.muster.train.plugins.module_utils._net.ipv6 import parse_ipv6_addresses, parse_ipv6_routes
 from ansible_collections.muster.train.plugins.module_utils._net.names import parse_hosts
@@ -46,6 +47,8 @@ from ansible_collections.muster.train.plugins.module_utils._records.gang import 
     NodeSign,
     older,
 )
+from ansible_collections.muster.train.plugins.module_utils._records.nccl_log import NcclLog
+from ansible_collections.muster.train.plugins.module_utils._records.nccl_verdict import NcclExpectation, judge
 from ansible_collections.muster.train.plugins.module_utils._records.run import MemlockLimits, Progress, RunWarning
 from ansible_collections.muster.train.plugins.module_utils._software.code import parse_excludes, parse_status
 from ansible_collections.muster.train.plugins.module_utils._software.excludes import excluded_by
@@ -80,6 +83,7 @@ from ansible_collections.muster.train.plugins.module_utils.runner.attempt.metric
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.ranks import GangNode
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.signs import Signs
 from ansible_collections.muster.train.plugins.module_utils.runner.stacks.parse import parse_faulthandler, parse_py_spy
+from ansible_collections.muster.train.tests.support.captures import texts
 from ansible_collections.muster.train.tests.support.machines import MACHINES, Machine
 from ansible_collections.muster.train.tools._machine.manifest import read
 
@@ -128,6 +132,7 @@ STACKS = [
 ]
 SAMPLES = [
     *STACKS,
+    *texts("nccl_log"),
     *METRICS,
     *SITES,
     *HEALTH,
@@ -177,6 +182,16 @@ def parse_printed(text: str) -> object:
     return metrics.printed
 
 
+def parse_nccl_log(text: str) -> object:
+    parser, data = NcclLogParser(), text.encode()
+    for part in (data[:200], data[200:]):  # a line may come in two parts
+        parser.feed(part)
+    parser.end_file()
+    log = parser.record()
+    assert NcclLog.from_dict(json.loads(json.dumps(log.to_dict()))) == log
+    return judge(log, NcclExpectation("rdma", True, ["mlx5_0"], [0]))
+
+
 def mutate(text: str, chance: random.Random) -> str:
     parts = list(text[: chance.randrange(20, 1500)])
     for _change in range(chance.randrange(1, 12)):
@@ -212,7 +227,7 @@ PARSERS = [
         parse_torch_version,
         parse_version_of_docker,
     ),
-    *(parse_metrics_csv, parse_printed, parse_faulthandler, parse_py_spy),
+    *(parse_metrics_csv, parse_printed, parse_faulthandler, parse_py_spy, parse_nccl_log),
 ]
 
 

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which fabric the logs of NCCL or RCCL prove, and how that differs from what was expected.
+
+Proof is a connection to another node, or the line of the rings that names GPUDirect RDMA (2.24 and newer) where the
+ranks are on several nodes. `Using network IB` is a choice: it can refute a fabric, and proves none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from . import nccl_remedies as remedies
+from .frozen import field, frozen
+from .known import Record
+from .nccl_log import TCP, NcclError, NcclLog, RankLog
+
+PASS, FAIL, UNKNOWN, MIXED = "pass", "fail", "unknown", "mixed"
+MOST_NAMED = 16
+FLUSHED = 5  # IBV_WC_WR_FLUSH_ERR: what was in flight when another completion failed
+
+
+@frozen
+class NcclExpectation(Record):
+    """What the logs are compared with; None and empty: with nothing. hcas are names, ranks those of the node."""
+
+    transport: str | None = None
+    gdr: bool | None = None
+    hcas: list[str] = field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)
+
+
+@frozen
+class NcclFinding(Record):
+    """A difference: fail, warn, or error (could not be judged, never a pass). ranks: at most 16 of the count."""
+
+    check: str
+    status: str
+    ranks: list[str]
+    count: int
+    observed: str
+    expected: str
+    remedy: str
+    line: str
+
+
+@frozen
+class NcclVerdict(Record):
+    """pass, fail or unknown, with the line of the log that shows it. transport: rdma, tcp or mixed; None: not proved.
+
+    gdr: whether all connections to other nodes have GPUDirect RDMA; None if only some have, or none is known. edges
+    and nics: how many such connections there are, and over how many of NCCL's network devices of a node.
+    """
+
+    verdict: str
+    transport: str | None
+    networks: list[str]
+    gdr: bool | None
+    edges: int
+    nics: int
+    line: str
+    findings: list[NcclFinding]
+
+
+@frozen
+class Proof:
+    """What a rank shows of a network; fabric is None where its plugin hides it. is_choice: nothing is connected."""
+
+    rank: RankLog
+    network: str
+    fabric: str | None
+    gdr: bool | None
+    is_choice: bool
+    line: str
+
+
+def judge(log: NcclLog, expected: NcclExpectation) -> NcclVerdict:
+    """Return the verdict over the logs of one node, or over those of all nodes together."""
+    hosts = _hosts(log)
+    shown = [item for rank in log.ranks for item in _proofs(rank, len(expected.ranks) or len(hosts[rank.host]))]
+    proofs = [item for item in shown if not item.is_choice]
+    transport = list(_transport(shown, expected))
+    findings = [
+        *transport,
+        *_connections(log, shown, expected, transport),
+        *_gdr(proofs, expected),
+        *_nics(log, hosts.values(), expected),
+        *_link_layers(log),
+        *_errors(log),
+    ]
+    if not log.complete:
+        findings.append(_finding("nccl log", "warn", (), "a part of the logs was not read", "all", remedies.PARTIAL))
+    statuses = {finding.status for finding in findings}
+    fabrics = {item.fabric for item in proofs if item.fabric}
+    verdict = FAIL if "fail" in statuses else UNKNOWN if "error" in statuses or not proofs else PASS
+    deciding = [finding.line for finding in findings if finding.status == {FAIL: "fail", UNKNOWN: "error"}.get(verdict)]
+    gdrs = {item.gdr for item in proofs}
+    return NcclVerdict(
+        verdict=verdict,
+        transport=MIXED if len(fabrics) > 1 else next(iter(fabrics), None),
+        networks=sorted({item.network for item in proofs}),
+        gdr=next(iter(gdrs)) if len(gdrs) == 1 else None,
+        edges=sum(edges.count for rank in log.ranks for edges in rank.outside),
+        nics=max((len(_used(ranks)) for ranks in hosts.values()), default=0),
+        line=next(filter(None, [*deciding, *(item.line for item in proofs)]), ""),
+        findings=findings,
+    )
+
+
+def _proofs(rank: RankLog, local: int) -> list[Proof]:
+    """Return the networks of a rank's connections to other nodes, else of its rings, else the one it chose.
+
+    local: the number of ranks on its node.
+    """
+    if rank.outside:
+        return [
+            Proof(rank, edges.network, rank.fabric_of(edges.network, edges.gdr), edges.gdr, False, edges.line)
+            for edges in rank.outside
+        ]
+    # NCCL asks for an HCA before it falls back to Socket, which is the last network.
+    network = rank.network or ("Socket" if rank.opened is False else None)
+    if network is None:
+        return []
+    if rank.ring_gdr is not None and not rank.ambiguous and (rank.nranks or 0) > local:
+        fabric = rank.fabric_of(network, rank.ring_gdr)
+        return [Proof(rank, network, fabric, rank.ring_gdr, False, rank.ring_line or "")]
+    return [Proof(rank, network, rank.fabric_of(network), None, True, rank.choice_line or "")]
+
+
+def _hosts(log: NcclLog) -> dict[str | None, list[RankLog]]:
+    hosts: dict[str | None, list[RankLog]] = {}
+    for rank in log.ranks:
+        hosts.setdefault(rank.host, []).append(rank)
+    return hosts
+
+
+def _finding(
+    check: str, status: str, ranks: Iterable[RankLog], observed: str, expected: str, remedy: str, line: str | None = ""
+) -> NcclFinding:
+    names = list(dict.fromkeys(rank.name for rank in ranks))
+    return NcclFinding(check, status, names[:MOST_NAMED], len(names), observed, expected, remedy, line or "")
+
+
+def _transport(shown: Sequence[Proof], expected: NcclExpectation) -> Iterator[NcclFinding]:
+    """Compare the fabric of each rank with the expected one, else with that of most ranks."""
+    known = [item for item in shown if item.fabric]
+    wanted = expected.transport
+    if wanted is None:
+        ranks_of = {fabric: [item for item in known if item.fabric == fabric] for fabric in {i.fabric for i in known}}
+        # Of two that are on as many ranks, RDMA is what was meant.
+        wanted = max(ranks_of, key=lambda fabric: (len(ranks_of[fabric]), fabric != TCP), default=None)
+    others: dict[str, list[Proof]] = {}
+    for item in known:
+        if item.fabric != wanted:
+            others.setdefault(item.network, []).append(item)
+    for network, items in sorted(others.items()):
+        without = any(item.rank.opened is False for item in items)
+        observed = f"{items[0].fabric} by NCCL's network {network}{', as no HCA could be opened' * without}"
+        remedy = remedies.FALLBACK if items[0].fabric == TCP else remedies.NOT_TCP
+        ranks = [item.rank for item in items]
+        yield _finding("nccl transport", "fail", ranks, observed, str(wanted), remedy, items[0].line)
+
+
+def _connections(
+    log: NcclLog, shown: Sequence[Proof], expected: NcclExpectation, refuted: Sequence[NcclFinding]
+) -> Iterator[NcclFinding]:
+    """Find what is not proved: ranks without a log or a connection, a node without one to another node."""
+    if not log.ranks:
+        yield _finding("nccl log", "error", (), "no line of NCCL or RCCL", "a log of each rank", remedies.NO_LOG)
+        return
+    missing = sorted(set(expected.ranks) - {rank.rank for rank in log.ranks if rank.rank is not None})
+    if missing:
+        names = ", ".join(map(str, missing[:MOST_NAMED])) + ", …" * (len(missing) > MOST_NAMED)
+        yield _finding("nccl ranks", "error", (), f"no log of the ranks {names}", "all ranks", remedies.NO_LOG)
+    if refuted:
+        return  # of a rank that has another fabric it does not matter whether it is connected
+    alone = [rank for rank in log.ranks if not (rank.net or rank.local or rank.rings)]
+    if alone:
+        chosen = sorted({rank.network for rank in alone if rank.network})
+        observed = f"the choice of {', '.join(chosen)}, but no connection" if chosen else "no connection"
+        lines = [rank.choice_line for rank in alone if rank.choice_line]
+        yield _finding("nccl edges", "error", alone, observed, "connections", remedies.NO_EDGE, (lines or [""])[0])
+    elif all(item.is_choice for item in shown):
+        observed = "no connection to another node"
+        line = next((item.line for item in shown), "")
+        yield _finding("nccl edges", "error", (), observed, "connections of several nodes", remedies.NO_EDGE, line)
+    hidden = [item for item in shown if item.fabric is None and not item.is_choice]
+    if hidden:
+        observed = f"{hidden[0].network}, whose plugin does not show its fabric"
+        ranks = [item.rank for item in hidden]
+        wanted = expected.transport or "rdma or tcp"
+        yield _finding("nccl transport", "error", ranks, observed, wanted, remedies.PLUGIN, hidden[0].line)
+
+
+def _gdr(proofs: Sequence[Proof], expected: NcclExpectation) -> Iterator[NcclFinding]:
+    """Find connections over RDMA without GPUDirect: a failure where it is expected, a warning where others have it."""
+    without = [item for item in proofs if item.gdr is False and item.fabric != TCP]
+    some_have = any(item.gdr for item in proofs)
+    if without and expected.gdr is not False and (expected.gdr or some_have):
+        reasons = sorted({item.rank.gdr_refused for item in without if item.rank.gdr_refused})
+        observed = f"no GPUDirect RDMA{f' ({reasons[0]})' if reasons else ''}"
+        ranks, status = [item.rank for item in without], "fail" if expected.gdr else "warn"
+        yield _finding("nccl gdr", status, ranks, observed, "GPUDirect RDMA", remedies.NO_GDR, without[0].line)
+
+
+def _nics(log: NcclLog, hosts: Iterable[Collection[RankLog]], expected: NcclExpectation) -> Iterator[NcclFinding]:
+    """Compare the HCAs that ranks opened, and the number that a node's ranks use, with the expected ones."""
+    wanted = {name.partition(":")[0] for name in expected.hcas}
+    missing: dict[tuple[str, ...], list[RankLog]] = {}
+    for rank in log.ranks:
+        lacking = tuple(sorted(wanted - {hca.name for hca in rank.hcas})) if rank.hcas else ()
+        if lacking:
+            missing.setdefault(lacking, []).append(rank)
+    for names, lacking_ranks in missing.items():
+        observed = f"{len(wanted) - len(names)} of {len(wanted)} HCAs, without {', '.join(names)}"
+        line = lacking_ranks[0].choice_line
+        yield _finding("nccl nics", "fail", lacking_ranks, observed, f"{len(wanted)} HCAs", remedies.NICS, line)
+    if missing:
+        return
+    for ranks in hosts:
+        used, channels = _used(ranks), max(rank.channels_used for rank in ranks)
+        # Each channel leaves the node by one NIC, and each rank by that which is nearest to it.
+        least = min(len(wanted), len(ranks), channels)
+        if used and len(used) < least and not any(rank.merged_nics for rank in ranks):
+            observed = f"{len(used)} of {len(wanted)} HCAs used"
+            line = next(edges.line for rank in ranks for edges in rank.outside)
+            yield _finding("nccl nics", "fail", ranks, observed, f"{least} HCAs", remedies.NICS, line)
+
+
+def _used(ranks: Collection[RankLog]) -> set[tuple[str, int]]:
+    return {(edges.network, nic) for rank in ranks for edges in rank.outside for nic in edges.nics}
+
+
+def _link_layers(log: NcclLog) -> Iterator[NcclFinding]:
+    """Find ranks that opened ports of InfiniBand and of Ethernet."""
+    mixed = [rank for rank in log.ranks if len({hca.link for hca in rank.hcas}) > 1]
+    if mixed:
+        kinds: dict[str | None, list[str]] = {}
+        for hca in mixed[0].hcas:
+            kinds.setdefault(hca.link, []).append(hca.name)
+        observed = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items())
+        line = mixed[0].choice_line
+        yield _finding("nccl link layers", "fail", mixed, observed, "one link layer", remedies.LINK_LAYERS, line)
+
+
+def _errors(log: NcclLog) -> Iterator[NcclFinding]:
+    """Report failed completions and calls, with NCCL's own numbers; those that follow from others as warnings."""
+    groups: dict[tuple[str | None, int | None], list[tuple[RankLog, NcclError]]] = {}
+    for rank in log.ranks:
+        for error in rank.errors:
+            if error.kind != "warning":
+                number = error.errno if error.kind == "call" else error.status
+                groups.setdefault((error.call, number), []).append((rank, error))
+    for (call, number), items in groups.items():
+        first = items[0][1]
+        fails = call.startswith("ibv_") if call else number != FLUSHED
+        what = f"{call} failed with errno {number}" if call else f"a completion with status {number}"
+        parts = {"vendor error": first.vendor_err, "device": first.device, "peer": first.peer, "GID": first.gid_index}
+        observed = ", ".join([what, *(f"{name} {part}" for name, part in parts.items() if part is not None)])
+        ranks, status = [rank for rank, _error in items], "fail" if fails else "warn"
+        yield _finding("nccl errors", status, ranks, observed, "no error", remedies.of_error(first), first.line)
