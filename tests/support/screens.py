@@ -30,6 +30,15 @@ def errors(read: Callable[[Any], object], values: Iterable[object]) -> Iterator[
             yield from (f"{value!r:.60}  # {line}" for line in str(error).splitlines())
 
 
+def refusal(act: Callable[..., object], *arguments: Any, **options: Any) -> str:
+    """What is said where something is refused."""
+    try:
+        act(*arguments, **options)
+    except Exception as error:
+        return getattr(error, "strerror", None) or str(error)
+    raise AssertionError("nothing was refused")
+
+
 def page_of(messages: Iterable[Message]) -> str:
     """Return the messages of a room as its file has them: each case's name once, and its lines below it."""
     sections = [(name, list(lines)) for name, lines in messages]

@@ -106,6 +106,8 @@ def of_containers(roots: Callable[[], Path]) -> Iterator[Message]:
     engines["no space"].run_answer = CommandResult(1, "", "Error response from daemon: no space\n")
     for name, engine in engines.items():
         yield f"container: {name}", refusal(Docker().start, engine.host, job, ["/usr/bin/env"])
+    late = test_job_container.in_container(roots(), join_timeout=0)
+    yield "container: ended at once", [str(test_job_container.refused_start(Engine(), late))]
     for name, state in test_job_container.ENDS.items():
         run = read.read_run(Engine(labels, **state).host, job.node, job.workdir, job.run_id, ["docker"])
         yield f"container of a lost run: {name}", [str(run.why)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from ansible_collections.muster.train.plugins.module_utils.runner.locks import L
 from ansible_collections.muster.train.plugins.module_utils.runner.requests import StopRequests
 from ansible_collections.muster.train.tests.support.coordinators import make_coordinator, report
 from ansible_collections.muster.train.tests.support.jobs import make_job, prepare
-from ansible_collections.muster.train.tests.support.screens import Message, kept, page_of
+from ansible_collections.muster.train.tests.support.screens import Message, kept, page_of, refusal
 from ansible_collections.muster.train.tests.unit.module_utils.runner import test_claim, test_shared_outputs
 from ansible_collections.muster.train.tests.unit.module_utils.runner.attempt.test_launcher_failure import REPORT
 
@@ -77,13 +77,6 @@ ENDS: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
 }
 
 
-def refusal(act: Callable[..., object], *arguments: Any) -> list[str]:
-    """What is said where something is refused."""
-    with pytest.raises((claim.Refused, OSError)) as refused:
-        act(*arguments)
-    return [getattr(refused.value, "strerror", None) or str(refused.value)]
-
-
 def end(limits: dict[str, Any], events: list[tuple[Any, ...]]) -> list[str]:
     """Why a gang ends in which this happens."""
     coordinator = make_coordinator(**limits)
@@ -101,7 +94,7 @@ def of_claims(root: Path) -> Iterator[Message]:
         slot = slot_path(job.workdir, job.node, job.slot)
         lock = Lock(run_path(job.run_dir) if run_id == job.run_id else slot)
         assert lock.acquire({**holder, "run_id": run_id})
-        yield f"refused: {run_id} runs", refusal(claim.take, job, job.run_dir, lambda: False)
+        yield f"refused: {run_id} runs", [refusal(claim.take, job, job.run_dir, lambda: False)]
         lock.release()
     yield "refused: no locks", [test_claim.refusal(root, OSError(number, "…")) for number in test_claim.ERRORS]
 
@@ -110,12 +103,12 @@ def of_shared_outputs(root: Path) -> Iterator[Message]:
     root.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shared_outputs, "PATIENCE_S", 0.0)
-        yield "outputs: not those of the head", refusal(shared_outputs.check, test_shared_outputs.job_of(root, 1))
+        yield "outputs: not those of the head", [refusal(shared_outputs.check, test_shared_outputs.job_of(root, 1))]
     job = test_shared_outputs.job_of(root, folder="linked")
     Path(job.output_dir).symlink_to("elsewhere")
-    yield "outputs: a link", refusal(shared_outputs.lay_out, job)
+    yield "outputs: a link", [refusal(shared_outputs.lay_out, job)]
     job = make_job(root, [], output_dir=str(root / "absent" / "test_run"))
-    yield "outputs: none", refusal(shared_outputs.lay_out, job)
+    yield "outputs: none", [refusal(shared_outputs.lay_out, job)]
 
 
 def messages(root: Path) -> Iterator[Message]:
@@ -124,10 +117,7 @@ def messages(root: Path) -> Iterator[Message]:
     yield "attempt: why it failed", [explain(*failure) for failure in FAILURES]
     yield "attempt: whom a stop killed", [explain_stop("stop requested", killed) for killed in KILLED]
     environments = ({"PATH": "/nowhere"}, {"PATH": "/nowhere", "MUSTER_PYTHON": "/opt/venv/bin/python"})
-    yield (
-        "attempt: no program",
-        [line for variables in environments for line in refusal(find_program, "train", variables)],
-    )
+    yield "attempt: no program", [refusal(find_program, "train", variables) for variables in environments]
     requests = StopRequests(make_job(root, []), str(root))
     requests.note_signal(signal.SIGTERM, None)
     yield "stop: by a signal", [str(requests.look())]

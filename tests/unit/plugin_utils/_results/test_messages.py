@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line
 from ansible_collections.muster.train.plugins.plugin_utils._results import (
     comparison_text,
@@ -30,7 +28,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.place import
 from ansible_collections.muster.train.plugins.plugin_utils._results.progress import pace_text, progress_line
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import claimed
 from ansible_collections.muster.train.plugins.plugin_utils._results.turn import Queue
-from ansible_collections.muster.train.tests.support.screens import Message, errors, kept, page_of
+from ansible_collections.muster.train.tests.support.screens import Message, errors, kept, page_of, refusal
 from ansible_collections.muster.train.tests.unit.plugin_utils._results import (
     test_awaited,
     test_causes,
@@ -57,12 +55,6 @@ from ansible_collections.muster.train.tests.unit.plugin_utils._results import (
 )
 
 WIDTH = 120
-
-
-def refusal(act: Callable[..., object], *arguments: Any) -> str:
-    with pytest.raises(UserError) as refused:
-        act(*arguments)
-    return str(refused.value)
 
 
 def named(cases: Iterable[tuple[str, Sequence[str]]]) -> list[str]:

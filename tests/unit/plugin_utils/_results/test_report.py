@@ -57,17 +57,11 @@ RUNS = {
 }
 HELD = "slot 'default' is held by run multinode_1ch_64th_20261120_100000 (launch 0a1b2c3d) on node1"
 RUNS_ON_0 = ("node0", {"run": run("node0", "running").to_dict()})
+KEPT_OUT = ("node1", {"failed": True, "msg": f"node1: {HELD}", "why": HELD, "log_tail": ["last word"]})
 NO_SPACE = ("node2", {"failed": True, "msg": "node2: no space", "why": "no space"})
 # The answers to a start, and why those that were started did not begin together.
 NOT_STARTED: dict[str, tuple[list[tuple[str, Any]], str | None]] = {
-    "a slot that is held": (
-        [
-            RUNS_ON_0,
-            ("node1", {"failed": True, "msg": f"node1: {HELD}", "why": HELD, "log_tail": ["last word"]}),
-            ("node2", {"unreachable": True, "msg": "no route"}),
-        ],
-        None,
-    ),
+    "a slot that is held": ([RUNS_ON_0, KEPT_OUT, ("node2", {"unreachable": True, "msg": "no route"})], None),
     # As where a spare had not started either, which fails no launch; only this message has the reason.
     "a spare, and why the others did not begin": ([RUNS_ON_0, NO_SPACE], "node0: cannot start train"),
     "none": ([RUNS_ON_0], None),

@@ -56,15 +56,11 @@ def holder(node: str, since: str, **more: str) -> dict[str, Any]:
     return {"failed": True, "msg": f"{node}: held", "why": "held", "holder": held, "slot": None, **more}
 
 
-KEPT_OUT = with_call(
-    read_infos(
-        [
-            ("node0", holder("node0", "2026-11-20T14:30:53Z", slot="default")),
-            ("node1", holder("node1", "2026-11-20T14:30:52Z", slot="default")),
-        ]
-    ),
-    Invocation("ansible-playbook -i hosts.yml"),
-)
+HELD = [
+    (node, holder(node, since, slot="default"))
+    for node, since in (("node0", "2026-11-20T14:30:53Z"), ("node1", "2026-11-20T14:30:52Z"))
+]
+KEPT_OUT = with_call(read_infos(HELD), Invocation("ansible-playbook -i hosts.yml"))
 ITS_OWN = read_infos([("node0", holder("node0", "2026-11-20T14:30:53Z"))])
 
 

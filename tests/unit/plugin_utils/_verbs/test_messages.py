@@ -5,19 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.files import write_text
-from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import logs, status, stop, wait
 from ansible_collections.muster.train.tests.support.following import AWAY, beating
 from ansible_collections.muster.train.tests.support.plan_parts import request
 from ansible_collections.muster.train.tests.support.reports import info
 from ansible_collections.muster.train.tests.support.requests import RUN_ID
-from ansible_collections.muster.train.tests.support.screens import Message, kept, page_of
+from ansible_collections.muster.train.tests.support.screens import Message, kept, page_of, refusal
 from ansible_collections.muster.train.tests.support.verbs import texts
 from ansible_collections.muster.train.tests.unit.plugin_utils._verbs import (
     test_collect,
@@ -29,12 +27,6 @@ from ansible_collections.muster.train.tests.unit.plugin_utils._verbs import (
     test_request,
     test_wait,
 )
-
-
-def refusal(**given: Any) -> list[str]:
-    with pytest.raises(UserError) as refused:
-        test_request.checked(**given)
-    return str(refused.value).splitlines()
 
 
 def of_follow() -> Iterator[Message]:
@@ -61,14 +53,15 @@ def of_logs(root: Path) -> Iterator[Message]:
 
 
 def of_requests(root: Path) -> Iterator[Message]:
-    yield "request: no verb", refusal(verb="lunch")
-    yield "request: an unknown parameter", refusal(verb="status", given={"person": "ann"})
-    yield "request: one machine twice", refusal(hosts=test_request.SAME)
+    yield "request: no verb", [refusal(test_request.checked, verb="lunch")]
+    yield "request: an unknown parameter", [refusal(test_request.checked, verb="status", given={"person": "ann"})]
+    yield "request: one machine twice", [refusal(test_request.checked, hosts=test_request.SAME)]
     yield "request: no plan", test_request.checked(given={"run_id": RUN_ID}, now=test_request.LATER).warnings
-    yield "request: experiments that cannot be written", refusal(hosts=test_request.in_a_file(root))
-    with pytest.raises(UserError) as refused:
-        write_text(root / "file" / "x", "text", "page", "a file of yours")
-    yield "page: not written", [str(refused.value)]
+    yield (
+        "request: experiments that cannot be written",
+        [refusal(test_request.checked, hosts=test_request.in_a_file(root))],
+    )
+    yield "page: not written", [refusal(write_text, root / "file" / "x", "text", "page", "a file of yours")]
     for name, (asked, hosts, policy, _expected) in test_plan.REFUSED.items():
         yield f"plan: {name}", lines(test_plan.refusal(asked, hosts, **policy))
     yield "plan: of a check", texts(test_plan.planned(request(2), test_plan.answers(2), True))[-1:]
