@@ -222,7 +222,7 @@ def _nics(log: NcclLog, hosts: Iterable[Collection[RankLog]], expected: NcclExpe
         least = min(len(wanted), len(ranks), channels)
         if used and len(used) < least and not any(rank.merged_nics for rank in ranks):
             observed = f"{len(used)} of {len(wanted)} HCAs used"
-            line = next(edges.line for rank in ranks for edges in rank.outside)
+            line = next((edges.line for rank in ranks for edges in rank.outside), "")
             yield _finding("nccl nics", "fail", ranks, observed, f"{least} HCAs", remedies.NICS, line)
 
 
