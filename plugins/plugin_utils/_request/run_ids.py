@@ -6,7 +6,7 @@ from __future__ import annotations
 from . import run_id
 
 FEWEST, MOST = 2, 20
-EXPECTED = f"{FEWEST} to {MOST} different run IDs, with commas between them, such as {run_id.EXAMPLE}"
+EXPECTED = f"{FEWEST} to {MOST} different run IDs, with commas between them, as list shows them"
 
 
 def read_run_ids(raw: object) -> list[str]:

@@ -100,12 +100,13 @@ def _differences(part: str, runs: Sequence[ComparedRun]) -> list[SettingDifferen
 
 
 def _repeats(runs: Sequence[ComparedRun]) -> list[list[ComparedRun]]:
-    """Return the runs that succeeded with the same settings, where there is more than one."""
+    """Return the runs that succeeded with the same settings, all of which are known, where there is more than one."""
     groups: dict[str, list[ComparedRun]] = {}
     for run in runs:
-        if run.settings["parameters"] and run.metrics.get("verdict") == "succeeded":
+        if not run.unknown and run.metrics.get("verdict") == "succeeded":
             settings = {
-                part: {name: text_of(item) for name, item in (run.settings[part] or {}).items()} for part in PARTS
+                part: {name: text_of(item) for name, item in (known or {}).items()}
+                for part, known in run.settings.items()
             }
             groups.setdefault(json.dumps(settings, sort_keys=True), []).append(run)
     return [group for group in groups.values() if len(group) > 1]

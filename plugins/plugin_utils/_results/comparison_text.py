@@ -30,8 +30,9 @@ def lines(comparison: Comparison, width: int) -> list[str]:
         shown += _tables(part, numbers, {known.name: _cells(known) for known in differences}, width)
     if comparison.metrics:
         columns = {_title(metric.name): _changes(metric) for metric in comparison.metrics}
-        rows = [*numbers, *([NOISE] if comparison.repeats else [])]
-        shown += [*_tables("metrics", rows, columns, width), "", *_about_noise(comparison)]
+        is_known = any(metric.noise is not None for metric in comparison.metrics)
+        rows = [*numbers, *([NOISE] if is_known else [])]
+        shown += [*_tables("metrics", rows, columns, width), "", *_about_noise(comparison, is_known)]
     if comparison.same:
         shown += ["", f"the same: {', '.join(comparison.same)}"]
     return shown + [f"not known, and not compared: {part} of {run_id}" for run_id, part in comparison.unknown]
@@ -91,12 +92,14 @@ def _value(name: str, value: Any) -> str:
     return duration(known) if name == ELAPSED else number_text(known)
 
 
-def _about_noise(comparison: Comparison) -> list[str]:
+def _about_noise(comparison: Comparison, is_known: bool) -> list[str]:
     if not comparison.repeats:
         return [
             "changes are those against run 1; the noise is not known, as no two of these runs have the same settings:",
             "launch one of them again, or sweep with -e repeat=3",
         ]
+    if not is_known:
+        return ["changes are those against run 1; the noise is not known, as repeats have no number in common"]
     count = sum(map(len, comparison.repeats))
     return [
         "changes are those against run 1, in brackets if they are within the noise: the largest difference between",

@@ -33,6 +33,10 @@ CASES = {
     "a run and its repeat": [A, AGAIN],
     "numbers of a script": NUMBERS,
     "many runs": MANY,
+    "repeats without a number in common": [
+        compared("a", 8, 2.0, elapsed_s=None),
+        compared("b", 8, math.nan, elapsed_s=9.0),
+    ],
     "runs in which nothing differs": [A, A],
 }
 
@@ -114,6 +118,12 @@ def test_only_runs_that_succeeded_with_the_same_of_everything_are_repeats() -> N
     assert compare([A, failed, moved, changed, plain, *blank]).repeats == []
     verdict = metric(compare([A, failed]), "verdict")
     assert (verdict.values, verdict.changes_percent) == (["succeeded", "failed"], [None, None])
+
+
+def test_runs_of_which_something_is_not_known_are_no_repeats() -> None:
+    comparison = compare([compared(name, 8, loss, plan=None) for name, loss in (("a", 2.1), ("b", 2.2))])
+    assert (differences(comparison), comparison.repeats) == ({}, [])
+    assert metric(comparison, "loss").noise is None
 
 
 def test_a_part_that_is_not_known_is_not_compared() -> None:
