@@ -15,8 +15,8 @@ description:
     a verdict, never the log. Ranks may be interleaved in one file, and lines may have the prefixes of torchrun, of a
     container engine or of Muster.
   - Proof of a fabric is a connection to another node (C(via NET/IB/0/GDRDMA)) or, with NCCL 2.24 and newer, the line
-    C(Connected all rings, use ring PXN 0 GDR 1) of ranks that are on several nodes. The line C(Using network IB) is
-    only a choice. Without proof the verdict is V(unknown), never V(pass).
+    C(Connected all rings, use ring PXN 0 GDR 1) of ranks that are on several nodes by NCCL's own count (C(nNodes 2)).
+    The line C(Using network IB) is only a choice. Without proof the verdict is V(unknown), never V(pass).
   - Connections are made at the first collective, so that a log from before it proves nothing.
 options:
   paths:
@@ -34,7 +34,9 @@ options:
     type: int
     default: 1073741824
   expected:
-    description: The fabric that the ranks should use. By default any, but the same on all ranks.
+    description:
+      - The fabric that the ranks should use. By default V(rdma) if O(gdr) is true or O(hcas) is not empty, else any,
+        but the same on all ranks.
     type: str
     choices: [rdma, tcp]
   gdr:
@@ -133,6 +135,10 @@ nccl_log:
         device: {description: The number of its GPU in the process., type: int}
         rank: {description: Its number in the largest communicator., type: int}
         nranks: {description: The size of that communicator., type: int}
+        nnodes:
+          description: >-
+            On how many nodes its communicators are, the least of them. Nodes with one NVLink count as one.
+          type: int
         bus_id: {description: The PCI address of its GPU as NCCL writes it., type: str}
         library: {description: C(NCCL) or C(RCCL)., type: str}
         version: {description: Its version., type: str, sample: 2.21.5+cuda12.4}
@@ -177,13 +183,13 @@ nccl_log:
         ring_line: {description: That line., type: str}
         init_started: {description: Whether a communicator began to initialize., type: bool}
         init_complete: {description: Whether one is initialized., type: bool}
-        ambiguous: {description: Whether it joined communicators of several sizes., type: bool}
+        ambiguous: {description: Whether it joined communicators of several sizes or with several numbers., type: bool}
         warnings: {description: How many lines are warnings., type: int}
         errors:
           description: >-
-            The first 8 warnings that differ, each with C(kind) (C(completion), C(call) or C(warning)), NCCL's own
-            numbers (C(status), C(vendor_err), C(errno)), C(call), C(device), C(peer), C(gid_index), C(state),
-            C(next_state), C(time), C(count) and C(line).
+            The first 8 warnings that differ, each with C(kind) (C(completion), C(call), C(event) or C(warning)), NCCL's
+            own numbers (C(status), C(vendor_err), C(errno)), C(call), C(event), C(device), C(peer), C(gid_index),
+            C(state), C(next_state), C(time), C(count) and C(line).
           type: list
           elements: dict
         choice_line: {description: The line that shows the network or the HCAs., type: str}
@@ -195,6 +201,7 @@ nccl_log:
     files: {description: How many files were read., type: int, sample: 8}
     bytes_read: {description: How many bytes were read., type: int}
     complete: {description: Whether nothing was left out because of a limit., type: bool}
+    unread: {description: 'How many paths are not there or cannot be read.', type: int}
 """
 
 from ansible.module_utils.basic import AnsibleModule
@@ -223,12 +230,14 @@ def main() -> None:
         supports_check_mode=True,
     )
     params = module.params
+    if params["max_bytes"] < 0:
+        module.fail_json(msg=f"max_bytes: expected 0 or more, saw {params['max_bytes']}")
     host = Host(params["root"])
     node = host.node_name()
     log = read_nccl_log(
         host,
         params["paths"],
-        max(0, params["max_bytes"]),
+        params["max_bytes"],
         params["ranks"] or None,
         lambda warning: module.warn(clean(f"{node}: {warning}")),
     )

@@ -9,7 +9,7 @@ from .._records.frozen import frozen
 from .._text.printable import clean
 
 _STAMP = rb"(?:\[?\d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]? (?:std(?:out|err) [FP] )?)?"
-_HEAD = rb"((?:\[\w+\]: )?[^ \n]* \[\d+\])"
+_HEAD = rb"((?:\[\w{1,50}\]: )?[^ \n]{0,400} \[\d{1,9}\])"  # no longer than what is kept of one
 _CHANNEL = rb"(?:Channel|Ring) (\d{1,9})(?:/\d+)? : "
 _ENDS = rb"\d{1,9}(?:\[[^\]\n]*\])? -> (\d{1,9})(?:\[[^\]\n]*\])? (?:\[\w+\] )?"
 STAMP = re.compile(_STAMP)

@@ -21,6 +21,7 @@ _BOOTSTRAP = re.compile(r"Using (?:\[\d+\])?([^\s:]{1,32}):(\S{1,64}?)<\d+>", re
 _GDR_HCA = re.compile(r"GPU Direct RDMA (Enabled|Disabled) for HCA \d+ '([^']{1,64})'", re.ASCII)
 _REFUSED = re.compile(r"GPU Direct RDMA Disabled for .*\((.{1,80})\)")
 _COMM = re.compile(r"\brank (\d{1,9}) n[rR]anks (\d{1,9})\b", re.ASCII)
+_NODES = re.compile(r"\bnNodes (\d{1,9})\b(?:.*\bMNNVL (\d))?", re.ASCII)
 _BUS = re.compile(r"\bbusId (\w{1,16})\b", re.ASCII)
 _CHANNELS = re.compile(r"(\d{1,9}) (coll|collnet|nvls|p2p) channels(?! per peer)", re.ASCII)
 _RINGS = re.compile(r"use ring PXN (\d{1,9}) GDR (\d)", re.ASCII)
@@ -146,6 +147,9 @@ def _read_comm(rank: RankState, message: str) -> None:
     rank.add_comm(int(match[1]), int(match[2]))
     if bus:
         rank.note(bus_id=bus[1])
+    nodes = _NODES.search(message)
+    if nodes:
+        rank.add_nodes(int(nodes[1]), nodes[2] == "1")
     if message.startswith("[Rank"):
         rank.add_version(2, 29)
     elif message.startswith("ncclComm"):

@@ -20,7 +20,7 @@ LONGEST_LINE = 1 << 20
 LONGEST_MESSAGE, LONGEST_HEAD = 4096, 512
 _INFO, _WARN = b"NCCL INFO ", b"NCCL WARN "
 
-_PROCESS = re.compile(r"([^\s:\[\]]{0,255}):(\w{1,20})(?::\w{1,20})? \[(\d{1,6})\]", re.ASCII)
+_PROCESS = re.compile(r"([^\s:\[\]|]{0,255}):(\w{1,20})(?::\w{1,20})? \[(\d{1,6})\]", re.ASCII)
 # What a launcher puts in front of a rank's lines; torchrun's number is that of the rank on its node.
 _LAUNCHER = re.compile(r"\[([A-Za-z_]{1,40})(\d{1,9})\]:", re.ASCII)
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d", re.ASCII)
@@ -83,10 +83,10 @@ class NcclLogParser:
         for state in self._ranks.values():
             if state.host and state.rank is not None:
                 hosts.setdefault(state.host, set()).add(state.rank)
-        given = None if local_ranks is None else set(local_ranks)
-        ranks = [
-            state.record(hosts.get(state.host, set()) if given is None else given) for state in self._ranks.values()
-        ]
+        given = set(local_ranks or ())
+        # Of a host that has none of the given ranks, as where all nodes log to one directory, those that it has.
+        local = {host: given if given & numbers else numbers for host, numbers in hosts.items()}
+        ranks = [state.record(local.get(state.host, given)) for state in self._ranks.values()]
         ranks.sort(key=lambda rank: (rank.rank is None, rank.rank or 0, rank.host or "", rank.device or 0))
         topology = NcclTopology(list(self._gpus)[:MOST_ENTRIES], _first(self._nets), _first(self._slow_pci))
         return NcclLog(ranks, topology, self._files, self._bytes, self._complete)
@@ -107,7 +107,7 @@ class NcclLogParser:
     ) -> None:
         """Count connections; nothing is done line by line in Python, which of a large log would take minutes."""
         for head in set(heads).difference(self._heads):
-            self._state(head)
+            self._heads[head] = self._state(head)
         for data in set(transports).difference(self._transports):
             self._transports[data] = len(self._kinds)
             self._kinds.append(parse_transport(_text(data)))
@@ -179,16 +179,17 @@ class NcclLogParser:
     def _state(self, head: bytes) -> RankState:
         """Return the rank that a line is of, by what is in front of its message."""
         match = STAMP.match(head)
-        head = head[match.end() :] if match else head
+        # The process is at its end; in front of it there may be a bar of progress, which ends no line.
+        head = (head[match.end() :] if match else head)[-LONGEST_HEAD:]
         state = self._heads.get(head)
         if state is None:
-            state = self._heads[head] = self._find(head[:LONGEST_HEAD].decode("utf-8", "replace"))
+            state = self._heads[head] = self._find(head.decode("utf-8", "replace"))
             self._states.add(state)
         return state
 
     def _find(self, head: str) -> RankState:
-        process, launcher = _PROCESS.search(head), _LAUNCHER.search(head)
-        host, pid, device = process.groups() if process else ("", launcher[0] if launcher else "", "")
+        processes, launcher = list(_PROCESS.finditer(head)), _LAUNCHER.search(head)
+        host, pid, device = processes[-1].groups() if processes else ("", launcher[0] if launcher else "", "")
         # Without a host's name, processes of two files are two.
         key = (host or f"#{self._files}", pid, device)
         state = self._ranks.get(key)

@@ -30,6 +30,8 @@ class RankState:
         self.facts: dict[str, Any] = {"host": host or None, "pid": pid or None, "device": device}
         self.host, self._launcher_rank = host, launcher_rank
         self._comms: dict[int, int] = {}  # this rank's number by the size of the communicator
+        self._has_several = False  # whether communicators of one size differ in its number or in their nodes
+        self._most_nodes: int | None = None
         self._edge_rank: int | None = None
         self._nets: dict[tuple[str, bool], dict[str, Any]] = {}
         self._local: dict[str, int] = {}
@@ -51,7 +53,14 @@ class RankState:
 
     def add_comm(self, rank: int, nranks: int) -> None:
         if nranks in self._comms or len(self._comms) < MOST_ENTRIES:
-            self._comms.setdefault(nranks, rank)
+            self._has_several |= self._comms.setdefault(nranks, rank) != rank
+
+    def add_nodes(self, nnodes: int, share_nvlink: bool) -> None:
+        """Note the size of a communicator in nodes; those that share their NVLink are one."""
+        self._has_several |= self._most_nodes not in (None, nnodes)
+        self._most_nodes = max(nnodes, self._most_nodes or 0)
+        here = 1 if share_nvlink else nnodes
+        self.note(nnodes=min(here, self.facts.get("nnodes", here)))
 
     def add_version(self, major: int, minor: int) -> None:
         """Note that the library is not older than this release."""
@@ -120,12 +129,17 @@ class RankState:
         facts = dict(self.facts)
         for name, kind in (("hcas", OpenedHca), ("sockets", LogAddress)):
             facts[name] = [kind(key, *value) for key, value in sorted(facts.get(name, {}).items())]
-        ambiguous = len(self._comms) > 1
+        ambiguous = len(self._comms) > 1 or self._has_several
         # Where rank numbers of several communicators are mixed, none is known to be of this node.
-        inside = {self._edge_rank, *(() if ambiguous else local_ranks)}
+        inside, leaves = {self._edge_rank, *local_ranks}, ambiguous and self._most_nodes != 1
         net = [
             NetEdges(
-                *kind, shown["count"], not shown["peers"] <= inside, sorted(shown["nics"]), shown["pxn"], shown["line"]
+                *kind,
+                shown["count"],
+                leaves or not (self._most_nodes == 1 or shown["peers"] <= inside),
+                sorted(shown["nics"]),
+                shown["pxn"],
+                shown["line"],
             )
             for kind, shown in sorted(self._nets.items())
         ]

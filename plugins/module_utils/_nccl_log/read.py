@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
 
@@ -15,6 +16,7 @@ BLOCK = 4 << 20
 LOGS = "logs"
 # Of a file that is too large: its beginning has the connections, its end the errors.
 HEAD_PART = 0.75
+MISSING, UNREADABLE = "is not there, or cannot be read", "cannot be read"
 
 
 def read_nccl_log(
@@ -24,7 +26,9 @@ def read_nccl_log(
 
     A directory stands for its files and, as that of a run has its logs there, for those of its directory `logs`.
     """
-    sizes = dict(_files(host, paths, warn))
+    files = dict(_files(host, paths))
+    unread = [(path, problem) for path, problem in files.items() if isinstance(problem, str)]
+    sizes = {path: size for path, size in files.items() if isinstance(size, int)}
     parser, left, count = NcclLogParser(), max_bytes, len(sizes)
     # The smallest first, so that what they leave is for the larger ones.
     for path, size in sorted(sizes.items(), key=lambda item: (item[1], item[0])):
@@ -36,9 +40,11 @@ def read_nccl_log(
             parser.end_part()
             readable = _feed(host, path, size - (part - head), part - head, parser)
         if not readable:
-            warn(f"{path} could not be read")
+            unread.append((path, UNREADABLE))
         parser.end_file(readable and part == size)
-    return parser.record(ranks)
+    for path, problem in unread:
+        warn(f"{path} {problem}")
+    return dataclasses.replace(parser.record(ranks), unread=len(unread))
 
 
 def _feed(host: Host, path: str, start: int, count: int, parser: NcclLogParser) -> bool:
@@ -52,16 +58,22 @@ def _feed(host: Host, path: str, start: int, count: int, parser: NcclLogParser) 
     return True
 
 
-def _files(host: Host, paths: Sequence[str], warn: Callable[[str], None]) -> Iterator[tuple[str, int]]:
-    """Yield the files and their sizes in bytes; pipes and devices are left out."""
+def _files(host: Host, paths: Sequence[str]) -> Iterator[tuple[str, int | str]]:
+    """Yield the files with their sizes in bytes, and the paths that cannot be read with what is wrong with them.
+
+    Pipes, devices and directories inside a directory are left out.
+    """
     for path in paths:
-        folders = [path, os.path.join(path, LOGS)] if host.is_dir(path) else []
-        names = [os.path.join(folder, name) for folder in folders for name in host.list_dir(folder) or ()]
-        if not folders:
-            names = [path]
-        for name in names:
-            size = host.size(name)
-            if size is not None and host.is_file(name):
-                yield name, size
-            elif not folders:
-                warn(f"{path} is neither a file nor a directory")
+        if not host.is_dir(path):
+            size = host.size(path)
+            known = size is None or host.is_file(path)
+            yield path, (MISSING if size is None else size) if known else "is neither a file nor a directory"
+            continue
+        for folder in filter(host.is_dir, (path, os.path.join(path, LOGS))):
+            names = host.list_dir(folder)
+            if names is None:
+                yield folder, UNREADABLE
+            for name in (os.path.join(folder, name) for name in names or ()):
+                size = host.size(name)
+                if size is None or host.is_file(name):
+                    yield name, MISSING if size is None else size

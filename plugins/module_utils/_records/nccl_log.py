@@ -61,9 +61,10 @@ class NetEdges(Record):
 
 @frozen
 class NcclError(Record):
-    """Lines of NCCL that warn, alike in all but their time: a failed completion, a failed call, or another warning.
+    """Lines of NCCL that warn, alike in all but their time: a failed completion or call, a device's event, or other.
 
-    status and vendor_err are those of the completion, errno that of the call; count of them, and the first line.
+    status and vendor_err are those of the completion, errno that of the call, event what happened to a device; count
+    of them, and the first line.
     """
 
     kind: str
@@ -71,6 +72,7 @@ class NcclError(Record):
     vendor_err: int | None = None
     call: str | None = None
     errno: int | None = None
+    event: str | None = None
     device: str | None = None
     peer: str | None = None
     gid_index: int | None = None
@@ -89,8 +91,9 @@ class RankLog(Record):
     chosen, which proves nothing yet. opened: whether NCCL found an HCA. plugins by kind; env: the variables that NCCL
     read, env_set_by_plugin those that a plugin set. channels: how many of each kind NCCL made; channels_used: the
     highest number of one that a connection names, plus one. local: connections inside the node by their transport.
-    ring_gdr, ring_pxn: what NCCL says of the rings (2.24 and newer). ambiguous: it joined communicators of several
-    sizes, whose rank numbers cannot be told apart.
+    ring_gdr, ring_pxn: what NCCL says of the rings (2.24 and newer), which may be on nnodes nodes, the fewest of its
+    communicators (nodes with one NVLink are one). ambiguous: it joined communicators of several sizes or with several
+    numbers, which cannot be told apart.
     """
 
     host: str | None = None
@@ -98,6 +101,7 @@ class RankLog(Record):
     device: int | None = None
     rank: int | None = None
     nranks: int | None = None
+    nnodes: int | None = None
     bus_id: str | None = None
     library: str | None = None
     version: str | None = None
@@ -145,13 +149,14 @@ class RankLog(Record):
         """Return its connections to other nodes."""
         return [edges for edges in self.net if edges.outside]
 
-    def fabric_of(self, network: str | None, gdr: bool = False) -> str | None:
-        """Return rdma or tcp; None for a network whose plugin does not show what is below it."""
-        if gdr or (network or "").startswith("IB"):
-            return RDMA
-        if "Socket" in (network or ""):
+    def fabric_of(self, network: str) -> str | None:
+        """Return rdma or tcp; None for a network whose plugin does not show what is below it.
+
+        GPUDirect shows nothing: TCPX has it over TCP.
+        """
+        if "Socket" in network or "TCPX" in network:
             return TCP
-        return _PROVIDERS.get(self.provider or "") if "Libfabric" in (network or "") else None
+        return RDMA if network.startswith("IB") else _PROVIDERS.get((self.provider or "").partition(";")[0])
 
 
 @frozen
@@ -168,10 +173,14 @@ class NcclTopology(Record):
 
 @frozen
 class NcclLog(Record):
-    """What the logs of a node show. complete: no part and no rank was left out because of a limit."""
+    """What the logs of a node show. complete: no part and no rank was left out because of a limit.
+
+    unread: how many paths are not there or cannot be read.
+    """
 
     ranks: list[RankLog] = field(default_factory=list)
     topology: NcclTopology = NcclTopology()
     files: int = 0
     bytes_read: int = 0
     complete: bool = True
+    unread: int = 0

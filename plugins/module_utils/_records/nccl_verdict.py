@@ -2,7 +2,8 @@
 """Which fabric the logs of NCCL or RCCL prove, and how that differs from what was expected.
 
 Proof is a connection to another node, or the line of the rings that names GPUDirect RDMA (2.24 and newer) where the
-ranks are on several nodes. `Using network IB` is a choice: it can refute a fabric, and proves none.
+ranks are on several nodes, as NCCL counts them. `Using network IB` is a choice: it can refute a fabric, and proves
+none.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from . import nccl_remedies as remedies
 from .frozen import field, frozen
 from .known import Record
-from .nccl_log import TCP, NcclError, NcclLog, RankLog
+from .nccl_log import RDMA, TCP, NcclError, NcclLog, RankLog
 
 PASS, FAIL, UNKNOWN, MIXED = "pass", "fail", "unknown", "mixed"
 MOST_NAMED = 16
@@ -27,6 +28,11 @@ class NcclExpectation(Record):
     gdr: bool | None = None
     hcas: list[str] = field(default_factory=list)
     ranks: list[int] = field(default_factory=list)
+
+    @property
+    def fabric(self) -> str | None:
+        """Return the transport; GPUDirect RDMA and HCAs are only used by rdma."""
+        return self.transport or (RDMA if self.gdr or self.hcas else None)
 
 
 @frozen
@@ -76,23 +82,28 @@ class Proof:
 def judge(log: NcclLog, expected: NcclExpectation) -> NcclVerdict:
     """Return the verdict over the logs of one node, or over those of all nodes together."""
     hosts = _hosts(log)
-    shown = [item for rank in log.ranks for item in _proofs(rank, len(expected.ranks) or len(hosts[rank.host]))]
+    shown = [item for rank in log.ranks for item in _proofs(rank)]
     proofs = [item for item in shown if not item.is_choice]
     transport = list(_transport(shown, expected))
     findings = [
         *transport,
-        *_connections(log, shown, expected, transport),
+        *_connections(log, hosts.values(), shown, expected, transport),
         *_gdr(proofs, expected),
-        *_nics(log, hosts.values(), expected),
+        *_nics(log, hosts.values(), expected, transport),
         *_link_layers(log),
         *_errors(log),
     ]
     if not log.complete:
         findings.append(_finding("nccl log", "warn", (), "a part of the logs was not read", "all", remedies.PARTIAL))
+    if log.unread:
+        observed = f"paths that could not be read: {log.unread}"
+        findings.append(_finding("nccl log", "error", (), observed, "all", remedies.UNREAD))
     statuses = {finding.status for finding in findings}
     fabrics = {item.fabric for item in proofs if item.fabric}
     verdict = FAIL if "fail" in statuses else UNKNOWN if "error" in statuses or not proofs else PASS
     deciding = [finding.line for finding in findings if finding.status == {FAIL: "fail", UNKNOWN: "error"}.get(verdict)]
+    if verdict == PASS:
+        findings.extend(_warnings(log))
     gdrs = {item.gdr for item in proofs}
     return NcclVerdict(
         verdict=verdict,
@@ -106,23 +117,20 @@ def judge(log: NcclLog, expected: NcclExpectation) -> NcclVerdict:
     )
 
 
-def _proofs(rank: RankLog, local: int) -> list[Proof]:
-    """Return the networks of a rank's connections to other nodes, else of its rings, else the one it chose.
-
-    local: the number of ranks on its node.
-    """
+def _proofs(rank: RankLog) -> list[Proof]:
+    """Return the networks of a rank's connections to other nodes, else of its rings, else the one it chose."""
     if rank.outside:
         return [
-            Proof(rank, edges.network, rank.fabric_of(edges.network, edges.gdr), edges.gdr, False, edges.line)
+            Proof(rank, edges.network, rank.fabric_of(edges.network), edges.gdr, False, edges.line)
             for edges in rank.outside
         ]
     # NCCL asks for an HCA before it falls back to Socket, which is the last network.
     network = rank.network or ("Socket" if rank.opened is False else None)
     if network is None:
         return []
-    if rank.ring_gdr is not None and not rank.ambiguous and (rank.nranks or 0) > local:
-        fabric = rank.fabric_of(network, rank.ring_gdr)
-        return [Proof(rank, network, fabric, rank.ring_gdr, False, rank.ring_line or "")]
+    # Rings inside a node have GDR 1 as well.
+    if rank.ring_gdr is not None and not rank.ambiguous and (rank.nnodes or 0) > 1:
+        return [Proof(rank, network, rank.fabric_of(network), rank.ring_gdr, False, rank.ring_line or "")]
     return [Proof(rank, network, rank.fabric_of(network), None, True, rank.choice_line or "")]
 
 
@@ -143,7 +151,7 @@ def _finding(
 def _transport(shown: Sequence[Proof], expected: NcclExpectation) -> Iterator[NcclFinding]:
     """Compare the fabric of each rank with the expected one, else with that of most ranks."""
     known = [item for item in shown if item.fabric]
-    wanted = expected.transport
+    wanted = expected.fabric
     if wanted is None:
         ranks_of = {fabric: [item for item in known if item.fabric == fabric] for fabric in {i.fabric for i in known}}
         # Of two that are on as many ranks, RDMA is what was meant.
@@ -161,11 +169,16 @@ def _transport(shown: Sequence[Proof], expected: NcclExpectation) -> Iterator[Nc
 
 
 def _connections(
-    log: NcclLog, shown: Sequence[Proof], expected: NcclExpectation, refuted: Sequence[NcclFinding]
+    log: NcclLog,
+    hosts: Iterable[Collection[RankLog]],
+    shown: Sequence[Proof],
+    expected: NcclExpectation,
+    refuted: Sequence[NcclFinding],
 ) -> Iterator[NcclFinding]:
     """Find what is not proved: ranks without a log or a connection, a node without one to another node."""
-    if not log.ranks:
+    if not log.ranks and not log.unread:
         yield _finding("nccl log", "error", (), "no line of NCCL or RCCL", "a log of each rank", remedies.NO_LOG)
+    if not log.ranks:
         return
     missing = sorted(set(expected.ranks) - {rank.rank for rank in log.ranks if rank.rank is not None})
     if missing:
@@ -179,21 +192,24 @@ def _connections(
         observed = f"the choice of {', '.join(chosen)}, but no connection" if chosen else "no connection"
         lines = [rank.choice_line for rank in alone if rank.choice_line]
         yield _finding("nccl edges", "error", alone, observed, "connections", remedies.NO_EDGE, (lines or [""])[0])
-    elif all(item.is_choice for item in shown):
+    proved = {item.rank.host for item in shown if not item.is_choice}
+    inside = [rank for ranks in hosts if not {rank.host for rank in ranks} & proved for rank in ranks]
+    if inside and not alone:
         observed = "no connection to another node"
-        line = next((item.line for item in shown), "")
-        yield _finding("nccl edges", "error", (), observed, "connections of several nodes", remedies.NO_EDGE, line)
+        line = next((rank.choice_line for rank in inside if rank.choice_line), "")
+        yield _finding("nccl edges", "error", inside, observed, "connections of several nodes", remedies.NO_EDGE, line)
     hidden = [item for item in shown if item.fabric is None and not item.is_choice]
     if hidden:
         observed = f"{hidden[0].network}, whose plugin does not show its fabric"
         ranks = [item.rank for item in hidden]
-        wanted = expected.transport or "rdma or tcp"
+        wanted = expected.fabric or "rdma or tcp"
         yield _finding("nccl transport", "error", ranks, observed, wanted, remedies.PLUGIN, hidden[0].line)
 
 
 def _gdr(proofs: Sequence[Proof], expected: NcclExpectation) -> Iterator[NcclFinding]:
     """Find connections over RDMA without GPUDirect: a failure where it is expected, a warning where others have it."""
-    without = [item for item in proofs if item.gdr is False and item.fabric != TCP]
+    counts = expected.gdr and expected.transport == TCP  # as with TCPX
+    without = [item for item in proofs if item.gdr is False and (item.fabric != TCP or counts)]
     some_have = any(item.gdr for item in proofs)
     if without and expected.gdr is not False and (expected.gdr or some_have):
         reasons = sorted({item.rank.gdr_refused for item in without if item.rank.gdr_refused})
@@ -202,7 +218,9 @@ def _gdr(proofs: Sequence[Proof], expected: NcclExpectation) -> Iterator[NcclFin
         yield _finding("nccl gdr", status, ranks, observed, "GPUDirect RDMA", remedies.NO_GDR, without[0].line)
 
 
-def _nics(log: NcclLog, hosts: Iterable[Collection[RankLog]], expected: NcclExpectation) -> Iterator[NcclFinding]:
+def _nics(
+    log: NcclLog, hosts: Collection[Collection[RankLog]], expected: NcclExpectation, refuted: Sequence[NcclFinding]
+) -> Iterator[NcclFinding]:
     """Compare the HCAs that ranks opened, and the number that a node's ranks use, with the expected ones."""
     wanted = {name.partition(":")[0] for name in expected.hcas}
     missing: dict[tuple[str, ...], list[RankLog]] = {}
@@ -216,6 +234,10 @@ def _nics(log: NcclLog, hosts: Iterable[Collection[RankLog]], expected: NcclExpe
         yield _finding("nccl nics", "fail", lacking_ranks, observed, f"{len(wanted)} HCAs", remedies.NICS, line)
     if missing:
         return
+    hidden = [] if refuted else [ranks for ranks in hosts if not _used(ranks) and not any(r.hcas for r in ranks)]
+    if wanted and hidden:
+        unnamed = [rank for ranks in hidden for rank in ranks]
+        yield _finding("nccl nics", "error", unnamed, "no line names an HCA", f"{len(wanted)} HCAs", remedies.NO_LOG)
     for ranks in hosts:
         used, channels = _used(ranks), max(rank.channels_used for rank in ranks)
         # Each channel leaves the node by one NIC, and each rank by that which is nearest to it.
@@ -243,18 +265,28 @@ def _link_layers(log: NcclLog) -> Iterator[NcclFinding]:
 
 
 def _errors(log: NcclLog) -> Iterator[NcclFinding]:
-    """Report failed completions and calls, with NCCL's own numbers; those that follow from others as warnings."""
-    groups: dict[tuple[str | None, int | None], list[tuple[RankLog, NcclError]]] = {}
+    """Report failed completions, calls and devices, with NCCL's own numbers; what follows from others as warnings."""
+    groups: dict[tuple[str | None, str | None, int | None], list[tuple[RankLog, NcclError]]] = {}
     for rank in log.ranks:
         for error in rank.errors:
             if error.kind != "warning":
                 number = error.errno if error.kind == "call" else error.status
-                groups.setdefault((error.call, number), []).append((rank, error))
-    for (call, number), items in groups.items():
+                groups.setdefault((error.event, error.call, number), []).append((rank, error))
+    for (event, call, number), items in groups.items():
         first = items[0][1]
         fails = call.startswith("ibv_") if call else number != FLUSHED
-        what = f"{call} failed with errno {number}" if call else f"a completion with status {number}"
+        what, name = (f"{call} failed", "errno") if call else ("a completion failed", "status")
         parts = {"vendor error": first.vendor_err, "device": first.device, "peer": first.peer, "GID": first.gid_index}
+        what = event or (what if number is None else f"{what} with {name} {number}")
         observed = ", ".join([what, *(f"{name} {part}" for name, part in parts.items() if part is not None)])
         ranks, status = [rank for rank, _error in items], "fail" if fails else "warn"
         yield _finding("nccl errors", status, ranks, observed, "no error", remedies.of_error(first), first.line)
+
+
+def _warnings(log: NcclLog) -> Iterator[NcclFinding]:
+    """Report the other warnings together, with the first of them."""
+    others = [(rank, error) for rank in log.ranks for error in rank.errors if error.kind == "warning"]
+    if others:
+        observed = f"warnings of NCCL: {sum(error.count for _rank, error in others)}"
+        ranks, line = [rank for rank, _error in others], others[0][1].line
+        yield _finding("nccl errors", "warn", ranks, observed, "none", remedies.WARNING, line)

@@ -50,7 +50,12 @@ def test_the_verdict_and_what_it_was_compared_with(log: Path, capsys: pytest.Cap
 
 def test_paths_below_a_root(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = run_module(capsys, root=str(tmp_path), paths=["/run/logs/rank_0.log", "/gone"])
-    assert (len(result["nccl_log"]["ranks"]), len(result["warnings"])) == (2, 1)
+    shown = result["nccl_log"]
+    assert (len(shown["ranks"]), shown["unread"], len(result["warnings"])) == (2, 1, 1)
+
+
+def test_a_negative_limit_is_refused(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_module(capsys, paths=[str(log)], max_bytes=-1)["failed"]
 
 
 def test_every_key_is_documented(log: Path, capsys: pytest.CaptureFixture[str]) -> None:

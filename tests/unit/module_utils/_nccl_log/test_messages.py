@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ansible_collections.muster.train.tests.support.nccl_logs import CASES, verdict_of
+from ansible_collections.muster.train.tests.support.nccl_cases import CASES, verdict_of
 from ansible_collections.muster.train.tests.support.screens import Message, kept, page_of
 from ansible_collections.muster.train.tests.unit.module_utils._nccl_log.test_read import read_paths
 

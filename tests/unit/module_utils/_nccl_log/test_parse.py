@@ -60,6 +60,37 @@ def test_prefixes_do_not_make_a_rank_two() -> None:
     assert (only.rank, only.net[0].count) == (0, len(fronts))
 
 
+def test_a_bar_of_progress_does_not_make_ranks_one() -> None:
+    for bar in ("\r 10%|##|" * 60, "\r 10%|##   | 1/10 [00:01<00:09, 1.0s/it]" * 40, "x" * 900):
+        lines = [f"{bar if bar[0] != 'x' else bar + ' '}{line}" for rank in (0, 1) for line in edges(rank, GDR, 1)]
+        assert [(rank.host, rank.pid, rank.rank) for rank in log_of(lines).ranks] == [
+            ("n0", "100", 0),
+            ("n0", "101", 1),
+        ]
+
+
+def test_what_precedes_a_connection_may_be_anything() -> None:
+    way = "NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0"
+    for front in ("2026-11-20T14:30:52.123Z ", f"{'x' * 900}:1:2 ", ""):
+        [only] = log_of([f"{front}[0] {way}"]).ranks
+        assert only.net[0].count == 1
+
+
+def test_texts_of_errors() -> None:
+    texts = ("No such device or address", "No such device", "Bad address", "Connection refused, retrying", "odd")
+    lines = [f"n0:1:2 [0] x.cc:1 NCCL WARN Call to ibv_a{n} failed with error {text}" for n, text in enumerate(texts)]
+    assert [error.errno for error in log_of(lines).ranks[0].errors] == [6, 19, 14, 111, None]
+
+
+def test_the_events_of_devices() -> None:
+    texts = ("async fatal event: port error", "Got async error event: port error", "Got async event : port error")
+    lines = [f"n0:1:2 [0] x.cc:1 NCCL WARN NET/IB : mlx5_{n}:1 {text}" for n, text in enumerate(texts)]
+    errors = log_of(lines).ranks[0].errors
+    assert [(error.kind, error.device, error.event) for error in errors] == [
+        ("event", f"mlx5_{n}:1", "port error") for n in range(len(texts))
+    ]
+
+
 def test_a_rank_without_a_host_is_one_of_its_file() -> None:
     parser = NcclLogParser()
     for name in ("mlx5_0", "mlx5_1"):

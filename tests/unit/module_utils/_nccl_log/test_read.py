@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,33 @@ def test_a_file_that_is_given_twice_is_read_once(tmp_path: Path) -> None:
 def test_what_is_no_file_is_reported(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     log, warnings = read_paths(tmp_path / "gone", tmp_path / "pipe")
-    assert (log.ranks, len(warnings)) == ([], 2)
+    assert (log.ranks, log.unread, len(warnings)) == ([], 2, 2)
+
+
+def test_what_cannot_be_read_counts_beside_what_can(tmp_path: Path) -> None:
+    good = Path(save(tmp_path / "logs" / "good", choice(0), edges(0, GDR)))
+    (tmp_path / "logs" / "gone").symlink_to("nowhere")
+    assert [read_paths(path)[0].unread for path in (good, good.parent, tmp_path)] == [0, 1, 1]
+
+
+def test_files_and_directories_without_permission() -> None:
+    user = os.geteuid()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        good = Path(save(folder / "good", choice(0), edges(0, GDR)))
+        locked = Path(save(folder / "locked", choice(1)))
+        closed = Path(save(folder / "closed" / "a", choice(1))).parent
+        folder.chmod(0o755)
+        for path in (locked, closed):
+            path.chmod(0)
+        try:
+            if user == 0:
+                os.seteuid(65534)  # root may read all
+            unread = [read_paths(*paths)[0].unread for paths in ((good,), (good, locked), (good, closed), (folder,))]
+        finally:
+            os.seteuid(user)
+            closed.chmod(0o700)
+    assert unread == [0, 1, 1, 1]
 
 
 @pytest.mark.parametrize("block", [64, 1 << 20])

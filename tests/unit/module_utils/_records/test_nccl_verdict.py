@@ -3,24 +3,26 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._nccl_log.parse import NcclLogParser
 from ansible_collections.muster.train.plugins.module_utils._records.nccl_verdict import (
     MOST_NAMED,
     NcclExpectation,
     judge,
 )
+from ansible_collections.muster.train.tests.support.nccl_cases import ANY, CASES, RDMA, verdict_of
 from ansible_collections.muster.train.tests.support.nccl_logs import (
-    ANY,
-    CASES,
     GDR,
     GOOD,
-    RDMA,
     SOCKET,
     choice,
     edges,
+    elsewhere,
+    grid,
     log_of,
-    verdict_of,
 )
 
 
@@ -64,6 +66,35 @@ def test_rank_numbers_of_two_communicators_are_not_compared() -> None:
     small = ["n0:100:200 [0] NCCL INFO comm 0x2 rank 0 nranks 2 cudaDev 0 busId b000 - Init COMPLETE"]
     log = log_of(choice(0), choice(2), small, edges(0, GDR))
     assert (log.ranks[0].ambiguous, log.ranks[0].rank, [item.outside for item in log.ranks[0].net]) == (True, 0, [True])
+
+
+def test_the_ranks_of_a_node_without_proof_are_named() -> None:
+    [finding] = verdict_of("a node without a connection to another").findings
+    assert (finding.status, finding.ranks, finding.count) == ("error", ["2", "3"], 2)
+
+
+def test_communicators_of_one_size_are_ambiguous() -> None:
+    """By their nodes, or by the rank's numbers in them."""
+    uncounted = [re.sub(r" nNodes \d", "", line) for line in grid(1)]
+    inside = [line.replace("nNodes 2", "nNodes 1") for line in grid(1)]
+    observed = [
+        [(rank.ambiguous, rank.net[0].outside) for rank in log_of(lines).ranks]
+        for lines in (grid(1), uncounted, inside)
+    ]
+    assert observed == [[(True, True)] * 2, [(True, True), (False, False)], [(True, False), (False, False)]]
+
+
+def test_the_ranks_of_a_node_are_not_those_of_another() -> None:
+    back = [line.replace("-> 2[0]", "-> 0[0]").replace(": 0[0]", ": 2[0]") for line in edges(0, GDR)]
+    parser = NcclLogParser()
+    parser.feed("\n".join([*GOOD[0], *GOOD[2], *elsewhere(GOOD[0], back)]).encode())
+    parser.end_file()
+    assert [rank.net[0].outside for rank in parser.record([0, 1]).ranks] == [True, True]
+
+
+def test_other_warnings_are_counted() -> None:
+    assert verdict_of("a warning").findings[0].status == "warn"
+    assert [finding.status for finding in verdict_of("a port that came back").findings] == ["warn"]
 
 
 def test_a_log_that_was_not_read_completely_is_reported() -> None:
