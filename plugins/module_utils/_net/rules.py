@@ -47,6 +47,6 @@ def _is_network(text: str, ipv6: bool) -> bool:
     address, _slash, length = text.partition("/")
     try:
         socket.inet_pton(socket.AF_INET6 if ipv6 else socket.AF_INET, address)
-    except OSError:
+    except (OSError, ValueError):  # the latter for a NUL
         return False
     return not length or (length.isdecimal() and int(length) <= (128 if ipv6 else 32))

@@ -33,6 +33,7 @@ USUAL = "0:\tfrom all lookup local\n32766:\tfrom all lookup main\n32767:\tfrom a
         ("32768:\tfrom all lookup 99", None),
         ("11:\tfrom all to 999.0.0.1 lookup 9", None),
         ("11:\tfrom all to 10.0.0.0/99 lookup 9", None),
+        ("11:\tfrom all to 10.0\0.0.1 lookup 9", None),
     ],
 )
 def test_rules_that_a_new_connection_follows(line: str, rule: Rule | None) -> None:
