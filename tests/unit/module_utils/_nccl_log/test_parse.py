@@ -61,8 +61,8 @@ def test_prefixes_do_not_make_a_rank_two() -> None:
 
 
 def test_a_bar_of_progress_does_not_make_ranks_one() -> None:
-    for bar in ("\r 10%|##|" * 60, "\r 10%|##   | 1/10 [00:01<00:09, 1.0s/it]" * 40, "x" * 900):
-        lines = [f"{bar if bar[0] != 'x' else bar + ' '}{line}" for rank in (0, 1) for line in edges(rank, GDR, 1)]
+    for progress in ("\r 10%|##|" * 60, "\r 10%|##   | 1/10 [00:01<00:09, 1.0s/it]" * 40, f"{'x' * 900} "):
+        lines = [f"{progress}{line}" for rank in (0, 1) for line in edges(rank, GDR, 1)]
         assert [(rank.host, rank.pid, rank.rank) for rank in log_of(lines).ranks] == [
             ("n0", "100", 0),
             ("n0", "101", 1),
