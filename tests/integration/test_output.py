@@ -176,9 +176,11 @@ def test_the_verbs_without_a_run(cluster: Cluster, tmp_path: Path) -> None:
     detected = ask(cluster, "detect", page=str(tmp_path / "detect.html"))
     assert (detected.rc, sorted(detected.document["nodes"])) == (0, ["node0", "node1"])
     assert json.loads(Path(detected.document["document"]).read_text())["nodes"] == detected.document["nodes"]
+    cluster.ignore_machine()
     passed = ask(cluster, "preflight")
     assert (passed.rc, passed.document["code"]) == (0, 0), passed.messages
-    failed = ask(cluster, "preflight", preflight_expected={"kernel": "0.1"}, preflight_levels={"kernel": "fail"})
+    levels = {**cluster.policy["preflight_levels"], "kernel": "fail"}
+    failed = ask(cluster, "preflight", preflight_expected={"kernel": "0.1"}, preflight_levels=levels)
     assert (failed.rc, failed.document["code"]) == (1, 1)
     assert {(error["node"], error["check"]) for error in failed.document["errors"]} == {
         ("node0", "kernel"),

@@ -14,9 +14,6 @@ from ansible_collections.muster.train.tests.support.checkouts import git
 from ansible_collections.muster.train.tests.support.cluster import Cluster
 from ansible_collections.muster.train.tests.support.play import Played
 
-# What the machine of the tests is like is not what they are about.
-QUIET = ("disks", "leftovers", "hung", "gpu_processes", "kernel_log", "sudo", "memory", "device_files")
-
 
 @pytest.fixture
 def checkouts(cluster: Cluster) -> Cluster:
@@ -30,8 +27,7 @@ def checkouts(cluster: Cluster) -> Cluster:
         commit(code, "one")
         cluster.per_node[name] = {"launch_code_dir": str(code)}
     cluster.policy["launch_defaults"] = {"script": "train.py", "launcher": "python", "nproc": 1}
-    cluster.policy["preflight_levels"] = dict.fromkeys(QUIET, "off")
-    cluster.write()
+    cluster.ignore_machine()
     return cluster
 
 
