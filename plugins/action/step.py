@@ -108,7 +108,10 @@ class ActionModule(Action):
 
         def run_module(module: str, options: Mapping[str, Any]) -> dict[str, Any]:
             try:
-                return self._run_module(module, options, variables)
+                result: dict[str, Any] = self._execute_module(
+                    f"muster.train.{module}", dict(options), task_vars=variables
+                )
+                return result
             except AnsibleConnectionFailure as error:
                 return {"unreachable": True, "msg": str(error)}
             except AnsibleError as error:  # such as a module that could not be copied to the host
@@ -136,10 +139,6 @@ class ActionModule(Action):
             prepare_module=lambda module: build_module(self, f"muster.train.{module}", variables),
             becomes=bool(self._connection.become),
         )
-
-    def _run_module(self, module: str, options: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        result: dict[str, Any] = self._execute_module(f"muster.train.{module}", dict(options), task_vars=variables)
-        return result
 
     def _play(self, variables: dict[str, Any], checked: Mapping[str, Any]) -> Play:
         """Return what the step may know, from the variables of its task and what the request's has registered."""

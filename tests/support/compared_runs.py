@@ -17,7 +17,7 @@ def plan_of(run_id: str, nonce: str, **environment: str) -> dict[str, Any]:
     """Return the plan of a run whose head has these variables besides those that name the run."""
     naming = {
         "MUSTER_NONCE": nonce,
-        "WANDB_DIR": f"/work/{run_id}/outputs",
+        "WANDB_DIR": f"/w/{run_id}/outputs",
         "MASTER_PORT": str(20000 + len(environment)),
     }
     variables = [{"name": name, "value": value} for name, value in {**naming, **environment}.items()]

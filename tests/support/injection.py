@@ -31,7 +31,7 @@ def ask(verb: str, raw: dict[str, Any], line: CommandLine = LINE, **more: Any) -
     if verb == "sweep":
         given["extra_vars"] = {"sweep": {"env.SWEPT": [1, 2]}, **raw}
     try:
-        made = make_request(verb, line, **{"inventory": TWO, "experiments": "/work/experiments", **given})
+        made = make_request(verb, line, **{"inventory": TWO, "experiments": "/home/ann/experiments", **given})
     except InvalidRequest as refused:
         return None, tuple(str(refused).split("\n"))
     return {name: setting["value"] for name, setting in made["parameters"].items()}, ()

@@ -46,7 +46,7 @@ def make(
     verb: str = "launch",
     nodes: Inventory | None = None,
     script: bool = True,
-    experiments: str = "/work/experiments",
+    experiments: str = "/home/ann/experiments",
     earlier: object = None,
     **line: Any,
 ) -> Request:

@@ -4,21 +4,18 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia import devices
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Device, Gpu, Link, Nearest, NicLink
 from ansible_collections.muster.train.plugins.modules import gpu_facts
 from ansible_collections.muster.train.tests.support.machines import Machine
+from ansible_collections.muster.train.tests.support.modules import run_module
 from ansible_collections.muster.train.tests.support.nvidia_machines import (
     CUDA,
     DRIVER,
@@ -30,18 +27,6 @@ from ansible_collections.muster.train.tests.support.nvidia_machines import (
     machine,
     uuid,
 )
-
-
-def run_module(capsys: pytest.CaptureFixture[str], **options: Any) -> dict[str, Any]:
-    """Run main(); `warnings` are what it warned of (with its controller loaded, Ansible shows them itself)."""
-    warnings: list[str] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(AnsibleModule, "warn", lambda _module, warning: warnings.append(warning))
-        with patch_module_args(options), pytest.raises(SystemExit):
-            gpu_facts.main()
-    result = json.loads(capsys.readouterr().out)
-    assert isinstance(result, dict)
-    return {**result, "warnings": warnings}
 
 
 @pytest.fixture
@@ -75,7 +60,7 @@ def answers(tool: Path) -> str:
 
 def test_facts_and_nothing_else(root: Path, tool: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tool, answers(tool))
-    result = run_module(capsys, root=str(root), _ansible_check_mode=True)
+    result = run_module(gpu_facts, capsys, root=str(root), _ansible_check_mode=True)
     assert "failed" not in result
     assert (result["changed"], result["warnings"], list(result["ansible_facts"])) == (False, [], ["gpu"])
     gpu = result["ansible_facts"]["gpu"]
@@ -114,7 +99,7 @@ def test_a_tool_that_fails_costs_what_it_alone_knows(
     root: Path, tool: Path, capsys: pytest.CaptureFixture[str], script: str, warning: str
 ) -> None:
     write(tool, script)
-    result = run_module(capsys, root=str(root))
+    result = run_module(gpu_facts, capsys, root=str(root))
     assert "failed" not in result
     assert warning in "\n".join(result["warnings"])
     gpu = result["ansible_facts"]["gpu"]
@@ -135,7 +120,7 @@ def test_a_tool_that_hangs_is_given_up(root: Path, tool: Path) -> None:
 
 def test_a_root_that_is_not_a_directory(tmp_path: Path, tool: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tool, "exit 9")
-    result = run_module(capsys, root=str(tmp_path / "no"))
+    result = run_module(gpu_facts, capsys, root=str(tmp_path / "no"))
     assert result["warnings"][0] == f"root {tmp_path}/no is not a directory, so nothing can be read"
     assert result["ansible_facts"] == {"gpu": None}
 
@@ -151,7 +136,7 @@ def test_a_link_loop(tmp_path: Path, tool: Path, capsys: pytest.CaptureFixture[s
         },
         "files": {"/dev/nvidia0": ""},
     }
-    result = run_module(capsys, root=str(Machine(manifest, tmp_path / "root").root))
+    result = run_module(gpu_facts, capsys, root=str(Machine(manifest, tmp_path / "root").root))
     assert result["ansible_facts"]["gpu"]["count"] == 1
     assert result["ansible_facts"]["gpu"]["nic_links"] == []
 

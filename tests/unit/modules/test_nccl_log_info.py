@@ -3,29 +3,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.muster.train.plugins.modules import nccl_log_info
+from ansible_collections.muster.train.tests.support.modules import run_module
 from ansible_collections.muster.train.tests.support.nccl_logs import COMPLETION, FAILED, GOOD
-
-
-def run_module(capsys: pytest.CaptureFixture[str], **options: Any) -> dict[str, Any]:
-    """Run main(); `warnings` are what it warned of."""
-    warnings: list[str] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(AnsibleModule, "warn", lambda _module, warning: warnings.append(warning))
-        with patch_module_args(options), pytest.raises(SystemExit):
-            nccl_log_info.main()
-    result = json.loads(capsys.readouterr().out)
-    assert isinstance(result, dict)
-    return {**result, "warnings": warnings}
 
 
 @pytest.fixture
@@ -39,7 +25,7 @@ def log(tmp_path: Path) -> Path:
 
 def test_the_verdict_and_what_it_was_compared_with(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = {"paths": [str(log.parent.parent)], "expected": "rdma", "ranks": [0, 1], "_ansible_check_mode": True}
-    result = run_module(capsys, **options)
+    result = run_module(nccl_log_info, capsys, **options)
     assert (result.get("failed"), result["changed"], result["warnings"]) == (None, False, [])
     shown = result["nccl_log"]
     assert shown["expected"] == {"transport": "rdma", "gdr": None, "hcas": [], "ranks": [0, 1]}
@@ -49,13 +35,13 @@ def test_the_verdict_and_what_it_was_compared_with(log: Path, capsys: pytest.Cap
 
 
 def test_paths_below_a_root(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = run_module(capsys, root=str(tmp_path), paths=["/run/logs/rank_0.log", "/gone"])
+    result = run_module(nccl_log_info, capsys, root=str(tmp_path), paths=["/run/logs/rank_0.log", "/gone"])
     shown = result["nccl_log"]
     assert (len(shown["ranks"]), shown["unread"], len(result["warnings"])) == (2, 1, 1)
 
 
 def test_a_negative_limit_is_refused(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_module(capsys, paths=[str(log)], max_bytes=-1)["failed"]
+    assert run_module(nccl_log_info, capsys, paths=[str(log)], max_bytes=-1)["failed"]
 
 
 def test_every_key_is_documented(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,4 +54,4 @@ def test_every_key_is_documented(log: Path, capsys: pytest.CaptureFixture[str]) 
             if deeper is not None:
                 compare(item[0] if isinstance(item, list) else item, deeper, f"{where}.{key}")
 
-    compare(run_module(capsys, paths=[str(log)])["nccl_log"], documented, "nccl_log")
+    compare(run_module(nccl_log_info, capsys, paths=[str(log)])["nccl_log"], documented, "nccl_log")

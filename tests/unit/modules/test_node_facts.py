@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.health import (
@@ -34,23 +32,13 @@ from ansible_collections.muster.train.plugins.module_utils._records.subsets impo
 from ansible_collections.muster.train.plugins.module_utils._records.system import Disk
 from ansible_collections.muster.train.plugins.modules import node_facts
 from ansible_collections.muster.train.tests.support.machines import load
-
-
-def run_module(capsys: pytest.CaptureFixture[str], **options: Any) -> dict[str, Any]:
-    """Run main(); `warnings` are what it warned of (with its controller loaded, Ansible shows them itself)."""
-    warnings: list[str] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(AnsibleModule, "warn", lambda _module, warning: warnings.append(warning))
-        with patch_module_args(options), pytest.raises(SystemExit):
-            node_facts.main()
-    result = json.loads(capsys.readouterr().out)
-    assert isinstance(result, dict)
-    return {**result, "warnings": warnings}
+from ansible_collections.muster.train.tests.support.modules import run_module
 
 
 def test_facts_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     load("laptop", tmp_path)
     result = run_module(
+        node_facts,
         capsys,
         root=str(tmp_path),
         workdir="/home/me/muster",
@@ -79,7 +67,7 @@ def test_facts_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_the_facts_as_one_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     load("laptop", tmp_path)
     options = {"root": str(tmp_path), "workdir": "/home/me/muster", "subset": ["min", "gpu"]}
-    facts, text = (run_module(capsys, **options, as_text=as_text) for as_text in (False, True))
+    facts, text = (run_module(node_facts, capsys, **options, as_text=as_text) for as_text in (False, True))
     assert "ansible_facts" not in text
     from_module, from_text = facts["ansible_facts"], json.loads(text["facts_text"])
     assert from_text["node"].pop("timings").keys() == from_module["node"].pop("timings").keys()
@@ -91,7 +79,7 @@ def test_the_facts_as_one_text(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def test_what_cannot_be_seen_is_a_warning_that_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     load("container", tmp_path)
-    result = run_module(capsys, root=str(tmp_path), workdir="/workspace")
+    result = run_module(node_facts, capsys, root=str(tmp_path), workdir="/workspace")
     assert "failed" not in result
     assert result["warnings"]
     assert result["ansible_facts"]["node"]["memlock"] is None
@@ -118,7 +106,7 @@ def test_subset(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], options: dict[str, Any], facts: list[str], parts: set[str]
 ) -> None:
     load("hgx_h100", tmp_path)
-    actual = run_module(capsys, root=str(tmp_path), workdir="/raid/muster", **options)["ansible_facts"]
+    actual = run_module(node_facts, capsys, root=str(tmp_path), workdir="/raid/muster", **options)["ansible_facts"]
     assert list(actual) == facts
     assert {part for part in PARTS if actual["node"][part] is not None} == parts
     if "gpu" in actual:
@@ -126,7 +114,7 @@ def test_subset(
 
 
 def test_data_directories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    node = run_module(capsys, workdir=str(tmp_path), data_dirs=[f"{tmp_path}/data"], subset=["disk"])
+    node = run_module(node_facts, capsys, workdir=str(tmp_path), data_dirs=[f"{tmp_path}/data"], subset=["disk"])
     paths = [disk["path"] for disk in node["ansible_facts"]["node"]["disks"]]
     assert paths == [str(tmp_path), f"{tmp_path}/data", "/dev/shm", "/tmp"]
 
@@ -136,7 +124,7 @@ def test_home_and_variables(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("JOBS", "jobs")
-    node = run_module(capsys, workdir="~/$JOBS", subset=["code"])["ansible_facts"]["node"]
+    node = run_module(node_facts, capsys, workdir="~/$JOBS", subset=["code"])["ansible_facts"]["node"]
     assert node["workdir"]["path"] == node["code"]["path"] == f"{tmp_path}/jobs"
     assert node["user"] == {**node["user"], "uid": os.geteuid(), "home": str(tmp_path)}
 
@@ -145,7 +133,7 @@ def test_the_work_directory_is_muster_in_the_home_where_none_is_named(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    node = run_module(capsys, subset=["min"])["ansible_facts"]["node"]
+    node = run_module(node_facts, capsys, subset=["min"])["ansible_facts"]["node"]
     assert node["workdir"]["path"] == f"{tmp_path}/muster"
     assert yaml.safe_load(node_facts.DOCUMENTATION)["options"]["workdir"]["default"] == "~/muster"
 
@@ -167,13 +155,13 @@ def test_the_work_directory_is_muster_in_the_home_where_none_is_named(
     ],
 )
 def test_wrong_options(capsys: pytest.CaptureFixture[str], options: dict[str, Any], message: str) -> None:
-    result = run_module(capsys, **options)
+    result = run_module(node_facts, capsys, **options)
     assert result["failed"]
     assert message in result["msg"]
 
 
 def test_a_root_that_is_not_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = run_module(capsys, root=str(tmp_path / "no"), workdir="/w")
+    result = run_module(node_facts, capsys, root=str(tmp_path / "no"), workdir="/w")
     assert "failed" not in result
     assert f"root {tmp_path}/no is not a directory, so nothing can be read" in str(result["warnings"])
     assert result["ansible_facts"]["node"]["memlock"] is None
@@ -183,7 +171,7 @@ def test_the_documentation_matches_the_facts(tmp_path: Path, capsys: pytest.Capt
     options = yaml.safe_load(node_facts.DOCUMENTATION)["options"]
     assert options["subset"]["choices"] == list(CHOICES)
     load("laptop", tmp_path)
-    result = run_module(capsys, root=str(tmp_path), workdir="/w", config="c", files=["f"])
+    result = run_module(node_facts, capsys, root=str(tmp_path), workdir="/w", config="c", files=["f"])
     documented = yaml.safe_load(node_facts.RETURN)["ansible_facts"]["contains"]
     assert list(documented) == list(result["ansible_facts"])
     node = result["ansible_facts"]["node"]
@@ -226,7 +214,9 @@ def test_disks_are_written_only_when_asked_and_not_in_check_mode(
     (tmp_path / "data").mkdir()
     code, data = f"{tmp_path}/code", f"{tmp_path}/data"
     options = {"workdir": f"{tmp_path}/w", "code_dir": code, "data_dirs": [data], "subset": ["disk"]}
-    node = run_module(capsys, **options, probe_disks=True, _ansible_check_mode=check)["ansible_facts"]["node"]
+    node = run_module(node_facts, capsys, **options, probe_disks=True, _ansible_check_mode=check)["ansible_facts"][
+        "node"
+    ]
     written = {disk["path"]: disk["writable"] for disk in node["disks"]}
     tried = None if check else True
     assert written == {f"{tmp_path}/w": tried, code: None, data: None, "/dev/shm": None, "/tmp": tried}
@@ -235,6 +225,7 @@ def test_disks_are_written_only_when_asked_and_not_in_check_mode(
 
 def test_how_this_node_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = run_module(
+        node_facts,
         capsys,
         workdir=str(tmp_path),
         asked_at=1.5,

@@ -3,38 +3,24 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
 from ansible_collections.muster.train.plugins.modules import rdma_facts
 from ansible_collections.muster.train.tests.support.machines import Machine
+from ansible_collections.muster.train.tests.support.modules import run_module
 from ansible_collections.muster.train.tests.support.rdma_trees import Tree
-
-
-def run_module(capsys: pytest.CaptureFixture[str], **options: Any) -> dict[str, Any]:
-    """Run main(); `warnings` are what it warned of (with its controller loaded, Ansible shows them itself)."""
-    warnings: list[str] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(AnsibleModule, "warn", lambda _module, warning: warnings.append(warning))
-        with patch_module_args(options), pytest.raises(SystemExit):
-            rdma_facts.main()
-    result = json.loads(capsys.readouterr().out)
-    assert isinstance(result, dict)
-    return {**result, "warnings": warnings}
 
 
 def test_facts_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree = Tree()
     tree.port("mlx5_0", "1", state="ACTIVE", link_layer="InfiniBand", sm_lid="1")
     Machine(tree.manifest, tmp_path)
-    result = run_module(capsys, root=str(tmp_path), _ansible_check_mode=True)
+    result = run_module(rdma_facts, capsys, root=str(tmp_path), _ansible_check_mode=True)
     assert "failed" not in result
     assert result["warnings"] == []
     assert result["changed"] is False
@@ -45,7 +31,7 @@ def test_facts_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_a_root_that_is_not_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = run_module(capsys, root=str(tmp_path / "no"))
+    result = run_module(rdma_facts, capsys, root=str(tmp_path / "no"))
     assert result["ansible_facts"]["rdma"]["hcas"] == []
     assert len(result["warnings"]) == 2
     assert result["warnings"][0] == f"root {tmp_path / 'no'} is not a directory, so nothing can be read"
@@ -67,4 +53,4 @@ def test_every_key_is_documented(tmp_path: Path, capsys: pytest.CaptureFixture[s
             if deeper is not None:
                 compare(item[0] if isinstance(item, list) else item, deeper, f"{where}.{key}")
 
-    compare(run_module(capsys, root=str(tmp_path))["ansible_facts"], documented, "ansible_facts")
+    compare(run_module(rdma_facts, capsys, root=str(tmp_path))["ansible_facts"], documented, "ansible_facts")

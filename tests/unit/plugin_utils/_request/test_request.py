@@ -30,8 +30,8 @@ def test_the_whole_request() -> None:
         "nodes": ["node0", "node1"],
         "spares": [],
         "hosts": "nodes",
-        "experiment": f"/work/experiments/{RUN_ID}_base_0000",
-        "experiments": "/work/experiments",
+        "experiment": f"/home/ann/experiments/{RUN_ID}_base_0000",
+        "experiments": "/home/ann/experiments",
         "controller": {"host": "laptop", "user": "ada"},
         "command": "ansible-playbook launch.yml -e channels=42",
         "call": "ansible-playbook",
@@ -81,7 +81,7 @@ def test_how_the_next_command_is_called() -> None:
 def test_a_given_run_id_is_kept() -> None:
     request = make({"run_id": RUN_ID, "channels": 7})
     assert request["run_id"] == RUN_ID
-    assert request["experiment"] == f"/work/experiments/{RUN_ID}"
+    assert request["experiment"] == f"/home/ann/experiments/{RUN_ID}"
 
 
 def plan_of(request: Request) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def test_the_other_verbs_have_the_same_fields(verb: str, names: set[str]) -> Non
     assert request.keys() == make().keys()
     assert (request["verb"], request["run_id"], request["experiment"], request["nonce"]) == (verb, None, None, None)
     assert request["parameters"].keys() == names
-    assert make({"run_id": RUN_ID}, verb=verb)["experiment"] == f"/work/experiments/{RUN_ID}"
+    assert make({"run_id": RUN_ID}, verb=verb)["experiment"] == f"/home/ann/experiments/{RUN_ID}"
 
 
 def test_other_verbs_leave_launch_defaults_and_the_environment_alone() -> None:
