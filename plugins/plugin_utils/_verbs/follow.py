@@ -181,9 +181,7 @@ def watch(play: Play) -> Conclusion:
     run_id, _head = subject(play)
     if play.request["verb"] == "launch" and not play.parameters["follow"]:
         # A run that is followed shows by itself whether it has started.
-        if why := shared_answer(play, "launch__joined").get("why"):
-            raise UserError(f"{run_id}: {why}")
-        return Conclusion(result=_outcome(None))
+        raise UserError(f"{run_id}: {shared_answer(play, 'launch__joined')['why']}")
     head = HeadReader(play, int(play.parameters["lines"]))
     if play.is_checked:
         return Conclusion(result=_outcome(None))

@@ -215,13 +215,16 @@ def announce(play: Play) -> Conclusion:
 
 @Conclude
 def record(play: Play) -> Conclusion:
-    """Keep the plan, and what is known of the run; where it is not known whether it started, by the nodes' answers."""
+    """Keep the plan, and what is known of the run; where it is not known whether it started, by the nodes' answers.
+
+    is_followed says whether the launch goes on: where it is not known whether the run started, to fail at the least.
+    """
     run_id, _head = subject(play)
     joined, plan = _joined(play), plain(_plan_of(play))
     phase = joined.get("phase") if joined.get("ended") or not joined.get("phase") else "running"
     infos = infos_of(play, nodes=[*plan["nodes"], *plan.get("spares", [])])
-    record = record_run(play, infos, run_id, plan, phase)
-    return Conclusion(files=record.files, link=record.link)
+    record, is_followed = record_run(play, infos, run_id, plan, phase), play.parameters["follow"] or "why" in joined
+    return Conclusion(files=record.files, link=record.link, result={"is_followed": is_followed})
 
 
 def _joined(play: Play) -> dict[str, Any]:

@@ -26,12 +26,11 @@ PLAN: dict[str, Any] = {
 SILENT = {"launch__info": {"unreachable": True, "msg": "no route"}}
 
 
-def launched(home: Path, hosts: Hosts, **joined: Any) -> Conclusion:
+def launched(home: Path, hosts: Hosts, follow: bool = True, **joined: Any) -> Conclusion:
     """The record of a launch; joined is how waiting for all nodes to join has ended."""
     known = {"launch__plan": {"plan": PLAN}, "launch__joined": joined}
-    return launch.record.conclusion(
-        play_of("launch", {node: {**answers, **known} for node, answers in hosts.items()}, experiments=str(home))
-    )
+    answers = {node: {**of_node, **known} for node, of_node in hosts.items()}
+    return launch.record.conclusion(play_of("launch", answers, {"follow": follow}, experiments=str(home)))
 
 
 def collected(home: Path, hosts: Hosts) -> Conclusion:
@@ -65,6 +64,17 @@ def test_a_launch_keeps_its_plan_and_its_record(tmp_path: Path) -> None:
 def test_the_verdict_of_a_launch(tmp_path: Path, joined: dict[str, Any], verdict: str) -> None:
     hosts = {node: info(node, "waiting", alive=True) for node in PLAN["nodes"]}
     assert document(launched(tmp_path, hosts, **joined))["verdict"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("follow", "joined", "is_followed"),
+    [(True, {"phase": "running"}, True), (False, {"phase": "running"}, False), (False, {"why": "no answer"}, True)],
+)
+def test_a_launch_without_follow_ends_where_it_is_known_to_have_started(
+    tmp_path: Path, follow: bool, joined: dict[str, Any], is_followed: bool
+) -> None:
+    hosts = {node: info(node, "waiting") for node in PLAN["nodes"]}
+    assert launched(tmp_path, hosts, follow, **joined).result["is_followed"] is is_followed
 
 
 def test_the_nodes_of_a_launch_are_those_of_its_plan(tmp_path: Path) -> None:
