@@ -30,6 +30,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, st
     match = re.search(r"^run (multinode_2ch_autoth_\d{8}_\d{6}_second_[0-9a-f]{4})$", new.out, re.MULTILINE)
     assert new.rc == 0 and match, new.out
     wait_for((cluster.run_dir("node1", match[1]) / "logs").exists, "the newer run says something")
+    wait_for(lambda: " · loss " in summary(cluster.verb("status")), "the head knows how far the newer run is")
     yield cluster, match[1]
     cluster.destroy()
 

@@ -28,6 +28,10 @@ def ask(verb: str, raw: dict[str, Any], line: CommandLine = LINE, **more: Any) -
         given["defaults"] = {**given["defaults"], "script": "train.py"}
     if verb == "shell" and not {"rank", "node"} & {*raw}:
         given["extra_vars"] = {**raw, "rank": "0"}
+    if verb == "note":
+        given["extra_vars"] = {"note": "fine", **raw}
+    if verb == "compare" and not {"runs", "last"} & {*raw}:
+        given["extra_vars"] = {**raw, "last": 2}
     if verb == "sweep":
         given["extra_vars"] = {"sweep": {"env.SWEPT": [1, 2]}, **raw}
     try:
