@@ -18,7 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import J
 from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED
 from ansible_collections.muster.train.plugins.module_utils._runs import job_container
 from ansible_collections.muster.train.plugins.module_utils._runs.start import runner_command
-from ansible_collections.muster.train.plugins.module_utils._runs.starters.detached import starter_named
+from ansible_collections.muster.train.plugins.module_utils._runs.starters.registry import starter_named
 from ansible_collections.muster.train.tests.faults import gangs
 from ansible_collections.muster.train.tests.support import engine
 from ansible_collections.muster.train.tests.support.gang import KEY, Running

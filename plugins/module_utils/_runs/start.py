@@ -26,7 +26,7 @@ from ..runner.locks import SLOT_WITH_HEAD_S
 from .directories import make_directories
 from .read import read_run, read_state
 from .starters.base import NotBegun, Starter, StartError
-from .starters.detached import starter_named
+from .starters.registry import starter_named
 
 # Beyond the time a member waits for its slot: interpreter start, imports, a slow disk.
 START_PATIENCE_S = 20.0

@@ -10,7 +10,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.oldest_pytho
 from .._cluster.node import Node
 from .._cluster.slot import EXPECTED, QUEUE, add_stop, describe_keeper, earliest
 from .._cluster.slot import ORIGIN as SLOT
-from .._cluster.starter import AUTO, ORIGIN, SETSID, choose, unit_of
+from .._cluster.starter import AUTO, ORIGIN, STARTERS, choose, unit_of
 from .._findings.remedy import sentence
 from .._text.table import names
 from .model import IN_CONTAINER, Cluster, Outcome, failed, passed, skipped, unavailable
@@ -66,7 +66,7 @@ def starter(node: Node, cluster: Cluster) -> Outcome:
     if not cluster.on_host:
         return skipped("the container engine starts the ranks")
     unit, why = unit_of(node.facts)
-    if setting in (AUTO, SETSID) or unit is not None:
+    if setting == AUTO or not STARTERS[setting].is_unit or unit is not None:
         choice = choose(setting, node.facts)
         return passed(f"{choice.name}: {choice.reason}", ORIGIN)
     expected, remedy = (
@@ -105,7 +105,7 @@ def _ends_with_session(node: Node, cluster: Cluster) -> bool:
     """Return whether the runner is a process of a session that logind may end; root's it does not end."""
     systemd, user = node.facts.systemd, node.facts.user
     choice = choose(cluster.policy.starter, node.facts)
-    return systemd.booted and user.uid != 0 and choice.name == SETSID
+    return systemd.booted and user.uid != 0 and STARTERS[choice.name].in_session
 
 
 def _linger(node: Node) -> str:

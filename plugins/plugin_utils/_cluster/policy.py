@@ -17,6 +17,7 @@ from .._findings.finding import Finding
 from .._findings.remedy import correct
 from .._request.parameters import Parameter, expected, read
 from .._request.variable_names import SECRET
+from . import starter
 from .head_address import is_reachable
 from .ports import DEFAULT_RANGE, read_range
 
@@ -32,7 +33,7 @@ VARIABLES = (
     Parameter("launch_compose_file", "path"),
     Parameter("launch_compose_service", "label"),
     Parameter("launch_docker", "arguments"),
-    Parameter("launch_starter", "choice", choices=("auto", "setsid", "systemd")),
+    Parameter("launch_starter", "choice", choices=starter.CHOICES),
     Parameter("launch_stop_grace", "int", minimum=1, maximum=DAY),
     Parameter("launch_abort_grace", "int", minimum=1, maximum=DAY),
     Parameter("launch_background_wait", "int", minimum=0, maximum=DAY),

@@ -10,9 +10,37 @@ from __future__ import annotations
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
-AUTO, SETSID, SYSTEM_UNIT, USER_UNIT = "auto", "setsid", "systemd", "systemd-user"
-UNITS = (SYSTEM_UNIT, USER_UNIT)
+AUTO, SETSID, SYSTEM_UNIT, USER_UNIT, DOCKER = "auto", "setsid", "systemd", "systemd-user", "docker"
 ORIGIN = "launch_starter"
+
+
+@frozen
+class StarterKind:
+    """What a run is like that a starter started; the starter of this name is in `module_utils/_runs/starters/`.
+
+    is_asked_for: `launch_starter` may name it. is_unit: a unit of systemd, which raises the limit of locked memory.
+    in_session: logind may end the run with the login's session. keeps_container: a container stays after the run.
+    """
+
+    name: str
+    is_asked_for: bool = False
+    is_unit: bool = False
+    in_session: bool = False
+    keeps_container: bool = False
+
+
+STARTERS = {
+    kind.name: kind
+    for kind in (
+        StarterKind(SETSID, is_asked_for=True, in_session=True),
+        StarterKind(SYSTEM_UNIT, is_asked_for=True, is_unit=True),
+        StarterKind(USER_UNIT, is_unit=True),
+        StarterKind(DOCKER, keeps_container=True),
+    )
+}
+# What a run of another version's starter is like.
+UNKNOWN = StarterKind("unknown")
+CHOICES = (AUTO, *(kind.name for kind in STARTERS.values() if kind.is_asked_for))
 
 
 @frozen
@@ -26,12 +54,15 @@ class StarterChoice:
 
 def choose(asked: str, facts: NodeFacts) -> StarterChoice:
     """Choose how the runner is started on a node: as requested, or as suits the node."""
-    if asked == SETSID:
-        return StarterChoice(SETSID, ORIGIN)
     unit, why = unit_of(facts)
     if asked != AUTO:
-        return StarterChoice(unit or SYSTEM_UNIT, ORIGIN)
+        return StarterChoice(unit or SYSTEM_UNIT if STARTERS[asked].is_unit else asked, ORIGIN)
     return StarterChoice(unit or SETSID, f"{AUTO}: {why}", SETSID if unit else None)
+
+
+def kind_of(run_starter: str | None) -> StarterKind:
+    """Return the kind of starter that a run's record names."""
+    return STARTERS.get(str(run_starter), UNKNOWN)
 
 
 def unit_of(facts: NodeFacts) -> tuple[str | None, str]:

@@ -21,6 +21,8 @@ from ansible_collections.muster.train.plugins.module_utils._records.gang import 
 from ansible_collections.muster.train.plugins.module_utils._records.phases import ACTIVE, ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.run import NodeReport, RankFailure, RunRecord
 
+from .._cluster.starter import kind_of
+
 # A node, or the head's own storage, that was silent for so long is not described by the head any more.
 SILENT_AFTER_S = 15.0
 # Failed nodes that are asked for their logs; what the head has in its reports says enough of the others.
@@ -123,7 +125,7 @@ def unfinished_nodes(head: RunRecord, statuses: Sequence[NodeStatus], nodes: Ite
     container stays until it is removed, and a node that the head does not know may have an earlier launch.
     """
     exited = {status.node for status in statuses if status.state == EXITED and not status.stuck}
-    if not speaks(head) or head.phase in ACTIVE or head.starter == "docker":
+    if not speaks(head) or head.phase in ACTIVE or kind_of(head.starter).keeps_container:
         exited = set()
     shown = set(unknown_nodes(head, statuses)) if exited else set()
     return [node for node in nodes if node != head.node and (node not in exited or node in shown)]

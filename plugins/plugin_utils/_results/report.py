@@ -14,7 +14,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.phases impor
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-from .._cluster.starter import UNITS
+from .._cluster.starter import kind_of
 from .._text.table import names, node_names, one_line, table
 from . import unanswered
 from .causes import ordered
@@ -57,7 +57,7 @@ def _remarks(run: RunRecord) -> str:
         remarks.append(f"{run.log_dropped} bytes of log were dropped")
     memlock = run.memlock.soft if run.memlock else None
     # A unit asks for no limit; what it shows is not what its processes have.
-    if run.alive and run.starter in UNITS and memlock not in (None, -1):
+    if run.alive and kind_of(run.starter).is_unit and memlock not in (None, -1):
         remarks.append(f"may lock only {memlock // 1024} KiB of memory, though its unit asks for no limit")
     return "; ".join(remarks)
 

@@ -20,7 +20,7 @@ from ansible.template import Templar, trust_as_template
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.job import Job, Variable
 from ansible_collections.muster.train.plugins.module_utils._runs import start
-from ansible_collections.muster.train.plugins.module_utils._runs.starters import detached
+from ansible_collections.muster.train.plugins.module_utils._runs.starters import systemd
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.docker import Docker
 from ansible_collections.muster.train.plugins.module_utils.runner import files
 from ansible_collections.muster.train.plugins.module_utils.runner.environment import environment_of
@@ -115,7 +115,7 @@ def test_a_units_command_line_is_the_runners(user: bool, texts: dict[str, str], 
             continue
         job = dataclasses.replace(planned(), run_dir=f"/work/{text}/x", workdir=f"/work/{text}")
         runner = start.runner_command(job, "systemd")
-        command = detached.SystemdStarter(user=user).command(job, runner)
+        command = systemd.SystemdStarter(user=user).command(job, runner)
         arguments = command[command.index("--") + 1 :]
         assert [as_systemd_runs(word) for word in arguments] == runner
         assert all(word.startswith("--property=") for word in command[command.index("--unit") + 2 : -len(runner) - 1])

@@ -14,11 +14,10 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import J
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 from ..._cluster.policy import ClusterPolicy
-from ..._cluster.starter import StarterChoice
+from ..._cluster.starter import DOCKER, StarterChoice
 from ..._nccl.inherited import in_containers
 from .base import ORIGIN, Execution, Part
 
-NAME = "docker"
 # The node's Python and its packages are not the image's.
 OF_THE_IMAGE = ("python", "torch", "torch_cuda", "torch_hip", "nccl", "rccl", "rocm", "site_packages")
 
@@ -41,7 +40,7 @@ def execution(policy: ClusterPolicy, facts: NodeFacts, part: Part) -> Execution:
         },
         mounts=[part.topology_file] if part.topology_file else [],
     )
-    return Execution(python=facts.python.command, starter=StarterChoice(NAME, ORIGIN), container=container)
+    return Execution(python=facts.python.command, starter=StarterChoice(DOCKER, ORIGIN), container=container)
 
 
 def facts_inside_runtime(facts: NodeFacts) -> NodeFacts:

@@ -19,8 +19,8 @@ from ansible_collections.muster.train.plugins.module_utils._records.hidden impor
 from ansible_collections.muster.train.plugins.module_utils._records.path_part import PathPart
 from ansible_collections.muster.train.plugins.module_utils._runs import files, read, start
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
-from ansible_collections.muster.train.plugins.module_utils._runs.starters.detached import starter_named
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.docker import Docker
+from ansible_collections.muster.train.plugins.module_utils._runs.starters.registry import starter_named
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 from ansible_collections.muster.train.tests.support.ended_runs import make
 from ansible_collections.muster.train.tests.support.jobs import RUNNER, make_job, prepare

@@ -21,7 +21,7 @@ from ansible_collections.muster.train.plugins.module_utils._runs import director
 from ansible_collections.muster.train.plugins.module_utils._runs import stop as stopping
 from ansible_collections.muster.train.plugins.module_utils._runs.read import read_run
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
-from ansible_collections.muster.train.plugins.module_utils._runs.starters.detached import starter_named
+from ansible_collections.muster.train.plugins.module_utils._runs.starters.registry import starter_named
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner.inherited import base_environment
 from ansible_collections.muster.train.tests.support.jobs import RUNNER, make_job, prepare

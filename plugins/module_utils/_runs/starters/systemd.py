@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ways a runner is started detached from Ansible: a session of its own, a transient systemd unit, a container."""
+"""Starts a runner as a transient unit of systemd."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from ..._host.host import Host
 from ..._records.job import Job
 from ...runner.process_tree import unit_name
 from .base import Starter, StartError
-from .docker import Docker
 
 START_S = 30.0
 # The limits that a unit takes from the login, by systemd's names (systemd.exec(5)); a unit inherits none.
@@ -23,15 +22,6 @@ LOGIN_LIMITS = {
 }
 # Added in systemd 243; an older one leaves a unit alone whose process the kernel kills.
 OOM_POLICY = "OOMPolicy"
-
-
-class Setsid(Starter):
-    """A session of its own, adopted by init when this module ends."""
-
-    name = "setsid"
-
-    def start(self, host: Host, job: Job, argv: list[str]) -> int | None:
-        return host.spawn_detached(argv, os.path.join(job.run_dir, "runner.log"), job.workdir)
 
 
 def quote(argv: list[str]) -> str:
@@ -86,15 +76,3 @@ class SystemdStarter(Starter):
         if result.rc != 0:
             raise StartError(f"systemd-run failed: {result.why(START_S)}")
         return None
-
-
-STARTERS: dict[str, Starter] = {
-    starter.name: starter for starter in (Setsid(), SystemdStarter(user=False), SystemdStarter(user=True), Docker())
-}
-
-
-def starter_named(name: str) -> Starter:
-    """Return the starter that the plan chose."""
-    if name not in STARTERS:
-        raise StartError(f"starter {name!r} is not known; expected {', '.join(STARTERS)}")
-    return STARTERS[name]
