@@ -282,7 +282,7 @@ ansible_facts:
         holder:
           description: >-
             The run that holds the slot (C(run_id), C(nonce), C(node), C(pid), C(since), C(user)), or the first launch
-            that waits for it (C(waits), and C(has_come) if it starts now). Null if the slot is free.
+            that waits for it (C(waits), and C(admitted) if it starts now). Null if the slot is free.
           type: dict
         limits:
           description: >-

@@ -187,7 +187,7 @@ nodes:
 waiting:
   description: >-
     The launches that wait for a slot of the work directory, the next one first (run_id, nonce, node, user, since in
-    UTC, slot, and has_come, which says that one is about to start).
+    UTC, slot, and admitted, which says that one is about to start).
   returned: always
   type: list
   elements: dict

@@ -41,7 +41,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-has_come:
+admitted:
   description: Whether the slot is free and no other launch gets it before this one.
   returned: success
   type: bool
@@ -51,7 +51,7 @@ holder:
   type: dict
 ahead:
   description: >-
-    The launches that get the slot before this one (run_id, nonce, created, node, user, until, has_come): first those
+    The launches that get the slot before this one (run_id, nonce, created, node, user, until, admitted): first those
     that are about to start, then older ones, the oldest first.
   returned: success
   type: list
@@ -102,7 +102,7 @@ def main() -> None:
     except OSError as error:
         path = error.filename or params["workdir"]
         module.fail_json(msg=f"{params['node']}: {path} could not be written: {error.strerror}")
-    module.exit_json(changed=False, has_come=turn.has_come, holder=turn.holder, ahead=turn.ahead)
+    module.exit_json(changed=False, admitted=turn.admitted, holder=turn.holder, ahead=turn.ahead)
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ def test_a_launch_that_is_killed_keeps_nobody_waiting_for_long(held: Cluster) ->
     launch.send_signal(signal.SIGKILL)
     launch.communicate(timeout=60)
     [ticket] = tickets.list_tickets(str(queue(held, "node0")))
-    assert (ticket["run_id"], ticket["has_come"]) == (FIRST, False)
+    assert (ticket["run_id"], ticket["admitted"]) == (FIRST, False)
     assert ticket["until"] - time.time() <= 300
 
 
@@ -130,7 +130,7 @@ def test_stop_without_a_run_id_stops_the_active_run_not_a_newer_one_that_has_end
 def test_a_launch_that_does_not_wait_gets_no_slot_that_is_kept_for_an_older_one(free: Cluster) -> None:
     older = {"run_id": SECOND, "nonce": "0" * 32, "created": "2026-01-01T00:00:00Z", "user": "ann"}
     queue(free, "node1").mkdir(parents=True, exist_ok=True)
-    tickets.renew(str(queue(free, "node1")), older, 600, has_come=True)
+    tickets.renew(str(queue(free, "node1")), older, 600, admitted=True)
     launched = free.launch(run_id=FIRST, script_args=SLEEP)
     assert launched.rc == 2
     kept = (

@@ -11,7 +11,7 @@ from .frozen import frozen
 class LaunchHolder(Document):
     """The launch that holds a slot or a run, or waits for it: whose it is, on which node, and since when (UTC).
 
-    pid: of its runner. has_come, slot: of one that waits, whether it starts now, and for which slot it waits. A lock
+    pid: of its runner. admitted, slot: of one that waits, whether it starts now, and for which slot it waits. A lock
     that could not be read has no name.
     """
 
@@ -22,5 +22,5 @@ class LaunchHolder(Document):
     since: str | None = None
     pid: int | None = None
     waits: bool | None = None
-    has_come: bool | None = None
+    admitted: bool | None = None
     slot: str | None = None

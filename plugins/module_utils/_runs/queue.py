@@ -24,7 +24,7 @@ class Turn:
     ahead: list[dict[str, Any]] = field(default_factory=list)
 
     @property
-    def has_come(self) -> bool:
+    def admitted(self) -> bool:
         """Whether the launch may start."""
         return self.holder is None and not self.ahead
 
@@ -42,8 +42,8 @@ def take_turn(host: Host, workdir: str, node: str, slot: str, launch: dict[str, 
         # After the tickets: a runner takes the slot before it gives its ticket up.
         holder = read_holder(host, workdir, node, slot)
         order = tickets.age_order(launch)
-        ahead = [other for other in others if tickets.age_order(other) < order or other.get(tickets.HAS_COME)]
+        ahead = [other for other in others if tickets.age_order(other) < order or other.get(tickets.ADMITTED)]
         turn = Turn(None if holder is None else holder.to_dict(), [tickets.holder_of(other) for other in ahead])
         ticket = {**launch, "node": node, "user": host.user_name()}
-        tickets.renew(place, ticket, TICKET_S, turn.has_come)
+        tickets.renew(place, ticket, TICKET_S, turn.admitted)
     return turn

@@ -88,7 +88,7 @@ def take(job: Job, run_dir: str, stopped: Callable[[], bool]) -> list[Lock]:
 def _check_queue(job: Job) -> None:
     """Raise Refused where an older launch waits for the slot, unless this one waited, and its turn has come."""
     known = tickets.list_tickets(tickets.queue_path(job.workdir, job.node, job.slot))
-    if any(ticket["nonce"] == job.nonce and ticket.get(tickets.HAS_COME) for ticket in known):
+    if any(ticket["nonce"] == job.nonce and ticket.get(tickets.ADMITTED) for ticket in known):
         return
     for ticket in known:
         if age_order(ticket) < age_order(vars(job)):

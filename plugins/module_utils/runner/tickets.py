@@ -17,7 +17,7 @@ SUFFIX, QUEUE_SUFFIX = ".json", ".queue"
 # Until when a ticket holds, in seconds of the node's clock.
 UNTIL = "until"
 # Whether its launch may start and does so now: another one that comes meanwhile waits for it, although it is older.
-HAS_COME = "has_come"
+ADMITTED = "admitted"
 
 
 def queue_path(workdir: str, node: str, slot: str) -> str:
@@ -41,9 +41,9 @@ def open_queue(queue: str) -> Iterator[str]:
         os.close(descriptor)
 
 
-def renew(place: str, ticket: Mapping[str, Any], seconds: float, has_come: bool) -> None:
-    """Write a launch's ticket, which holds for these seconds; has_come: its turn has come, and it is about to start."""
-    known = {**ticket, UNTIL: time.time() + seconds, HAS_COME: has_come}
+def renew(place: str, ticket: Mapping[str, Any], seconds: float, admitted: bool) -> None:
+    """Write a launch's ticket, which holds for these seconds; admitted: its turn has come, and it is about to start."""
+    known = {**ticket, UNTIL: time.time() + seconds, ADMITTED: admitted}
     files.write_json(os.path.join(place, str(ticket["nonce"]) + SUFFIX), known, durable=False)
 
 
@@ -74,7 +74,7 @@ def remove_expired(place: str) -> None:
 def list_tickets(place: str) -> list[dict[str, Any]]:
     """Return the tickets that hold: of the launch that starts now, then the oldest first; none without a queue."""
     tickets = [files.read_json(os.path.join(place, name)) for name in _names(place, SUFFIX)]
-    return sorted(filter(_holds, tickets), key=lambda ticket: (not ticket.get(HAS_COME), *age_order(ticket)))
+    return sorted(filter(_holds, tickets), key=lambda ticket: (not ticket.get(ADMITTED), *age_order(ticket)))
 
 
 def list_waiting(workdir: str, node: str) -> list[dict[str, Any]]:

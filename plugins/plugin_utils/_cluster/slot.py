@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.holder import LaunchHolder
 from ansible_collections.muster.train.plugins.module_utils._records.job import SAFE_RUN_ID
 
+from .._findings.finding import Finding
 from .._findings.remedy import Remedy, playbook, sentence
 
 EXPECTED, ORIGIN = "a free slot", "launch_slot"
@@ -27,7 +29,7 @@ def describe_keeper(slot: str, node: str, holder: LaunchHolder, since: str | Non
     """Return who keeps a slot, with the same words on all nodes of one run if `since` is the same."""
     owner = describe_owner(node, holder, since)
     if holder.waits:
-        state = "is about to start" if holder.has_come else "waits for it"
+        state = "is about to start" if holder.admitted else "waits for it"
         return f"slot {slot} is reserved for run {holder.run_id}{owner}, which {state}"
     return f"slot {slot} is held by {f'run {holder.run_id}' if holder.run_id else 'an unidentified run'}{owner}"
 
@@ -44,3 +46,22 @@ def add_stop(remedy: str, holder: LaunchHolder) -> Remedy:
     if holder.run_id is None or holder.waits or not SAFE_RUN_ID.fullmatch(holder.run_id):
         return sentence(remedy)
     return sentence(remedy, ", or stop it: ", playbook("stop", "-e", f"run_id={holder.run_id}"))
+
+
+def read_holder(result: Mapping[str, Any]) -> LaunchHolder | None:
+    """Return the launch that a node's answer names as the holder."""
+    return LaunchHolder.optional(result.get("holder"))
+
+
+def explain_refusal(node: str, result: Mapping[str, Any], since: Mapping[str | None, str]) -> Finding | None:
+    """Return which launch keeps this one out, with the same words on all nodes; None where none does."""
+    holder = read_holder(result)
+    if holder is None or holder.run_id is None:
+        return None
+    start, slot = since.get(holder.nonce), result.get("slot")
+    if slot is not None:
+        observed, remedy = describe_keeper(str(slot), node, holder, start), add_stop(QUEUE, holder)
+        return Finding("slot", node, "fail", observed, EXPECTED, ORIGIN, remedy)
+    observed = f"run {holder.run_id} is held by its launch {str(holder.nonce)[:8]}{describe_owner(node, holder, start)}"
+    remedy = add_stop("wait for its end", holder)
+    return Finding("run", node, "fail", observed, "no other launch of this run", "run_id", remedy)

@@ -18,13 +18,12 @@ from ansible_collections.muster.train.plugins.module_utils._records.stacks impor
 
 from .._cluster.node import Silent, silent_of
 from .._cluster.silence import summarize, why_silent
-from .._cluster.slot import earliest
+from .._cluster.slot import earliest, explain_refusal, read_holder
 from .._cluster.unreachable import ReasonKey, is_about_modules
 from .._findings.finding import Finding
 from .._findings.invocation import Invocation
 from .._text.table import one_line
 from .by_head import place, speak
-from .held import explain_refusal, read_holder
 
 
 @frozen

@@ -21,8 +21,8 @@ from .causes import ordered
 from .events import replaced_by
 from .grep import Grep
 from .infos import Info
-from .outside import NOT_HERE
 from .progress import stall_text
+from .removed_nodes import NOT_HERE
 from .rows import duration, losses, number, status_rows
 from .verdict import NO_METRICS, Verdict, count_ranks, members
 

@@ -20,7 +20,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import (
 
 from .._text.table import node_names, one_line
 from . import causes
-from .awaited import awaited
+from .blocking_ranks import find_blocking_ranks
 from .causes import Cause, Failure
 from .events import disk_text
 
@@ -127,7 +127,7 @@ def judge(runs: Sequence[RunRecord]) -> Verdict:
     drains = any(run.node_rank == 0 and run.phase in DRAINING and run.alive for run in parts)
     end = None if drains else _end_of(parts)
     failures = causes.ordered(parts if end is None else _with_reports(parts))
-    cause_of_all = awaited(parts, failures) if end is not None and end.verdict == "failed" else None
+    cause_of_all = find_blocking_ranks(parts, failures) if end is not None and end.verdict == "failed" else None
     failures = [cause_of_all, *failures] if cause_of_all else failures
     verdict: str
     why: str | None

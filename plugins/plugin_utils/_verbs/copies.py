@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import os
@@ -15,7 +16,6 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import R
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._results.collected import log_label, merge_logs
-from .._results.file_part import part_of
 from .._text.table import one_line
 from .step import Play, Unreachable
 
@@ -160,3 +160,11 @@ def _sha256(path: Path, size: int | None = None) -> str | None:
     except OSError:
         return None
     return digest.hexdigest()
+
+
+def part_of(answer: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a part; raise ValueError where they are not those that the node read."""
+    data = base64.b64decode(answer["content"])
+    if hashlib.sha256(data).hexdigest() != answer["sha256"]:
+        raise ValueError("the copy differs from the file on the node (sha256)")
+    return data

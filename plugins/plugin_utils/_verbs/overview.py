@@ -17,11 +17,11 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._action.files import read_text, relative
 from .._findings.errors import ReportedError, UserError
 from .._request.hints import hints
-from .._results import documents, remaining, report, unanswered
+from .._results import documents, report, unanswered, uncollected
 from .._results.events import attempt_lines, gang_of
 from .._results.infos import Info, runs_of
-from .._results.outside import add_outside
 from .._results.ranks import place_silent, planned
+from .._results.removed_nodes import add_removed_nodes
 from .._results.verdict import Verdict, has_runner, judge, members
 from .._text.table import aligned, node_names
 from .record import experiment_of
@@ -62,7 +62,7 @@ class Overview:
         placed = place_silent(runs, parts, replaced)
         infos = [dataclasses.replace(info, run=run) for info, run in zip(infos, placed, strict=True)]
         if taken:
-            infos = add_outside(infos, inventory, parts, replaced)
+            infos = add_removed_nodes(infos, inventory, parts, replaced)
         runs = members(runs_of(infos))
         infos = [info for info in infos if info.run in runs or has_runner(info.run)]
         outside = {str(info.run.node) for info in infos} - inventory
@@ -93,7 +93,7 @@ class Overview:
             *attempt_lines(gang_of(runs).ended_attempts),
             *report.explanation(verdict),
             *details,
-            *remaining.lines(self.infos),
+            *uncollected.lines(self.infos),
             *((f"  {line}", Tone.WARNING) for line in unanswered.lines(self.infos)),
             *waiting,
             *aligned(after),

@@ -14,8 +14,8 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._action.files import read_text
 from .._results import ranks
-from .._results.file_part import part_of
 from .._text.table import node_names, one_line
+from .copies import part_of
 from .find import infos_of, launch_policy, subject
 from .record import OPTION, experiment_of
 from .step import Conclude, Conclusion, Play, WantedFile

@@ -26,7 +26,7 @@ from .._request.parameters import InvalidValue, Parameter, read
 from .._results import report as texts
 from .._results import unanswered
 from .._results.infos import runs_of
-from .._results.place import RankPlace, node_of, place_of
+from .._results.rank_place import RankPlace, node_of, place_of
 from .._results.verdict import members
 from .find import infos_of, subject
 from .record import experiment_of

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from .._findings.errors import UserError
-from .._results import waiting
+from .._results.slot_queue import queue_data, queue_lines
 from .find import chosen, infos_of
 from .overview import Overview
 from .record import record_run
@@ -28,8 +28,8 @@ def report(play: Play) -> Conclusion:
     with contextlib.suppress(UserError):
         files = record_run(play, infos, run_id, only_known=True).files
     return Conclusion(
-        lines=overview.lines(waiting=waiting.lines(overview.infos)),
-        document={**overview.document(), "waiting": waiting.data(overview.infos)},
+        lines=overview.lines(waiting=queue_lines(overview.infos)),
+        document={**overview.document(), "waiting": queue_data(overview.infos)},
         files=[dataclasses.replace(file, is_needed=False) for file in files],
         result={"run_id": run_id, "verdict": overview.verdict.to_dict()},
     )

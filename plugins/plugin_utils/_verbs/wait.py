@@ -20,7 +20,7 @@ from .._action.screen import ProgressLine
 from .._findings.errors import UserError
 from .._findings.finding import PlanError
 from .._findings.invocation import Invocation
-from .._results.turn import Queue
+from .._results.slot_queue import Queue
 from .find import launch_policy, patience_s, shared_answer
 from .step import Conclude, Conclusion, Play, ask
 
@@ -40,7 +40,7 @@ def queue(play: Play, node: str) -> dict[str, Any]:
 def choose_node(play: Play) -> Conclusion:
     """Choose a node where the turn has not come, if there is one; a node that does not answer is left to the plan."""
     answers = {node: as_dict(play.read_answer(node, QUEUE)) for node in play.hosts}
-    node = next((node for node, answer in answers.items() if answer.get("has_come") is False), None)
+    node = next((node for node, answer in answers.items() if answer.get("admitted") is False), None)
     # A round ends sooner where the turn comes on one node after the other.
     rounds = play.parameters["wait"] // ROUND_S + len(play.hosts) + 9
     return Conclusion(result={"node": node, "rounds": rounds})
@@ -62,7 +62,7 @@ def await_turn(play: Play) -> Conclusion:
             state, left_s = Queue(node, place["launch_slot"], answer), deadline - time.time()
             if interrupt.pressed:
                 return Conclusion(result={"ended": INTERRUPTED})
-            if state.has_come:
+            if state.admitted:
                 break
             if left_s <= 0:
                 return Conclusion(result={"ended": TIME_IS_OVER, "answer": answer})

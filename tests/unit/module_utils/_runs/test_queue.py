@@ -30,27 +30,27 @@ def names(turn: Turn) -> list[str]:
 
 def test_the_turn_comes_when_the_slot_is_free_and_no_older_launch_waits(tmp_path: Path) -> None:
     workdir = tmp_path / "work"
-    assert ask(workdir, YOUNG).has_come
+    assert ask(workdir, YOUNG).admitted
     lock = Lock(slot_path(str(workdir), NODE, SLOT))
     assert lock.acquire({"run_id": "holder", "nonce": "0" * 32})
     turn = ask(workdir, YOUNG)
-    assert (turn.has_come, (turn.holder or {})["run_id"], turn.ahead) == (False, "holder", [])
+    assert (turn.admitted, (turn.holder or {})["run_id"], turn.ahead) == (False, "holder", [])
     assert names(ask(workdir, OLD)) == []
     assert names(ask(workdir, YOUNG)) == ["old"]
     lock.release()
-    assert not ask(workdir, YOUNG).has_come
-    assert ask(workdir, OLD).has_come
+    assert not ask(workdir, YOUNG).admitted
+    assert ask(workdir, OLD).admitted
     assert remove_launch(str(workdir), NODE, OLD["nonce"])
     assert not remove_launch(str(workdir), NODE, OLD["nonce"])
-    assert ask(workdir, YOUNG).has_come
+    assert ask(workdir, YOUNG).admitted
 
 
 def test_an_older_launch_that_comes_later_waits_for_one_that_starts_now(tmp_path: Path) -> None:
-    assert ask(tmp_path, YOUNG).has_come
+    assert ask(tmp_path, YOUNG).admitted
     assert names(ask(tmp_path, OLD)) == ["young"]
     # Where it asks again instead of starting, the older one is next.
-    assert not ask(tmp_path, YOUNG).has_come
-    assert ask(tmp_path, OLD).has_come
+    assert not ask(tmp_path, YOUNG).admitted
+    assert ask(tmp_path, OLD).admitted
 
 
 def test_a_ticket_is_private_and_expires_after_five_minutes(tmp_path: Path) -> None:

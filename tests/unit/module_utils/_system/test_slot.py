@@ -64,9 +64,9 @@ def test_a_slot_is_kept_by_its_holder_then_for_the_first_launch_that_waits(tmp_p
     assert read_keeper(Host(), str(tmp_path), "node0", "default") is None
     queue = Path(tickets.queue_path(str(tmp_path), "node0", "default"))
     queue.mkdir(parents=True)
-    for number, has_come in (1, False), (2, False), (3, True):
+    for number, admitted in (1, False), (2, False), (3, True):
         ticket = {"run_id": f"r{number}", "nonce": str(number), "created": f"2026-11-20T14:30:5{number}Z"}
-        tickets.renew(str(queue), ticket, 60, has_come)
+        tickets.renew(str(queue), ticket, 60, admitted)
     with (queue.parent / "default.lock").open("w") as stream:
         json.dump(HOLDER, stream)
         stream.flush()

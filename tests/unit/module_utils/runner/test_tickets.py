@@ -33,16 +33,16 @@ def runs(place: Path) -> list[str]:
 
 def test_the_oldest_launch_comes_first_and_of_the_same_second_the_lower_nonce(tmp_path: Path) -> None:
     for other in (launch(3), launch(1), launch(2, "f" * 32), launch(2, "a" * 32)):
-        tickets.renew(str(tmp_path), other, 60, has_come=False)
+        tickets.renew(str(tmp_path), other, 60, admitted=False)
     assert runs(tmp_path) == ["run1", "run2", "run2", "run3"]
     assert [ticket["nonce"][0] for ticket in tickets.list_tickets(str(tmp_path))[1:3]] == ["a", "f"]
 
 
 def test_a_ticket_that_is_not_renewed_expires(tmp_path: Path, clock: list[float]) -> None:
-    tickets.renew(str(tmp_path), launch(1), 60, has_come=False)
+    tickets.renew(str(tmp_path), launch(1), 60, admitted=False)
     clock[0] += 59
     assert runs(tmp_path) == ["run1"]
-    tickets.renew(str(tmp_path), launch(1), 60, has_come=False)
+    tickets.renew(str(tmp_path), launch(1), 60, admitted=False)
     clock[0] += 59
     tickets.remove_expired(str(tmp_path))
     assert runs(tmp_path) == ["run1"]
@@ -75,7 +75,7 @@ def test_a_launch_is_listed_in_the_queues_of_all_slots_and_removed_from_them(tmp
     for queue in queues:
         queue.mkdir(parents=True)
         for number in (1, 2):
-            tickets.renew(str(queue), launch(number), 60, has_come=False)
+            tickets.renew(str(queue), launch(number), 60, admitted=False)
     waiting = [(known["slot"], known["run_id"]) for known in tickets.list_waiting(str(tmp_path), "n1")]
     assert waiting == [("a", "run1"), ("a", "run2"), ("b", "run1"), ("b", "run2")]
     tickets.remove_launch(str(tmp_path), "n1", launch(1)["nonce"])
@@ -100,7 +100,7 @@ def take(job: Job) -> None:
 
 
 def test_a_runner_leaves_the_slot_to_an_older_launch(job: Job) -> None:
-    tickets.renew(str(queue_of(job)), {**launch(1), "user": "ann"}, 60, has_come=False)
+    tickets.renew(str(queue_of(job)), {**launch(1), "user": "ann"}, 60, admitted=False)
     with pytest.raises(claim.Refused) as refused:
         take(job)
     assert refused.value.slot == job.slot
@@ -109,15 +109,15 @@ def test_a_runner_leaves_the_slot_to_an_older_launch(job: Job) -> None:
 
 
 def test_a_runner_takes_the_slot_before_a_younger_launch(job: Job) -> None:
-    tickets.renew(str(queue_of(job)), launch(9), 60, has_come=True)
+    tickets.renew(str(queue_of(job)), launch(9), 60, admitted=True)
     take(job)
 
 
 def test_a_runner_whose_turn_has_come_takes_the_slot_although_an_older_launch_came_meanwhile(job: Job) -> None:
     ticket = {"run_id": job.run_id, "created": job.created, "nonce": job.nonce}
-    tickets.renew(str(queue_of(job)), launch(1), 60, has_come=False)
-    tickets.renew(str(queue_of(job)), ticket, 60, has_come=False)
+    tickets.renew(str(queue_of(job)), launch(1), 60, admitted=False)
+    tickets.renew(str(queue_of(job)), ticket, 60, admitted=False)
     with pytest.raises(claim.Refused):
         take(job)
-    tickets.renew(str(queue_of(job)), ticket, 60, has_come=True)
+    tickets.renew(str(queue_of(job)), ticket, 60, admitted=True)
     take(job)

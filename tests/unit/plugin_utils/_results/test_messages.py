@@ -14,23 +14,22 @@ from ansible_collections.muster.train.plugins.plugin_utils._results import (
     comparison_text,
     events,
     experiment,
-    remaining,
     report,
     stacks,
     summary,
     unanswered,
+    uncollected,
     verdict,
-    waiting,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._results.comparison import compare
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos, runs_of
-from ansible_collections.muster.train.plugins.plugin_utils._results.place import node_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.progress import pace_text, progress_line
+from ansible_collections.muster.train.plugins.plugin_utils._results.rank_place import node_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import claimed
-from ansible_collections.muster.train.plugins.plugin_utils._results.turn import Queue
+from ansible_collections.muster.train.plugins.plugin_utils._results.slot_queue import Queue, queue_lines
 from ansible_collections.muster.train.tests.support.screens import Message, errors, kept, page_of, refusal
 from ansible_collections.muster.train.tests.unit.plugin_utils._results import (
-    test_awaited,
+    test_blocking_ranks,
     test_causes,
     test_comparison,
     test_events,
@@ -39,19 +38,18 @@ from ansible_collections.muster.train.tests.unit.plugin_utils._results import (
     test_gathered,
     test_grep,
     test_log_stream,
-    test_outside,
     test_pick,
-    test_place,
     test_progress,
+    test_rank_place,
     test_ranks,
-    test_remaining,
+    test_removed_nodes,
     test_report,
     test_rows,
+    test_slot_queue,
     test_stacks,
-    test_turn,
     test_unanswered,
+    test_uncollected,
     test_verdict,
-    test_waiting,
 )
 
 WIDTH = 120
@@ -66,10 +64,12 @@ def of_causes() -> Iterator[Message]:
     runs = {name: test_causes.ordered(runs)[0] for name, (runs, _place) in test_causes.CASES.items()}
     yield "cause", named((name, [failure.text]) for name, failure in runs.items())
     yield "cause: memory", [failure.what for failure in test_causes.failures_of(test_causes.OF_MEMORY)]
-    awaited = (test_awaited.cause_of(*runs) for runs in (test_awaited.EXITED, test_awaited.HANGING))
+    awaited = (
+        test_blocking_ranks.cause_of(*runs) for runs in (test_blocking_ranks.EXITED, test_blocking_ranks.HANGING)
+    )
     yield "cause: ranks that the others waited for", [failure.text for failure in awaited if failure]
     verdicts = {name: test_verdict.judge(runs) for name, (runs, *_fields) in test_verdict.CASES.items()}
-    verdicts["ranks that never met"] = test_awaited.judge(*test_awaited.ALONE)
+    verdicts["ranks that never met"] = test_blocking_ranks.judge(*test_blocking_ranks.ALONE)
     for phase in ("succeeded", "failed"):
         verdicts[f"{phase} on a full disk"] = verdict.judge([test_events.full("node0", phase)])
     texts = (
@@ -88,7 +88,7 @@ def of_reports() -> Iterator[Message]:
         yield f"run: {name}", [summed, *report.explanation(judged)[:10], *report.status_table(runs, WIDTH)]
     yield "run: on many nodes", report.status_table(test_rows.cluster(128), WIDTH)
     yield "run: on many nodes that all differ", report.status_table(test_rows.ALL_DIFFER, WIDTH)[-3:]
-    outside = test_outside.INFOS
+    outside = test_removed_nodes.INFOS
     yield "run: on nodes outside", report.status_table(runs_of(outside), WIDTH, outside=["n1", "n2"])
     yield "run: none", [report.summary(None, verdict.judge([]), [])]
     yield "run: more nodes", [" ".join(report.places([test_report.run("n", "failed")] * 6, None)[-1])]
@@ -102,7 +102,7 @@ def of_reports() -> Iterator[Message]:
 
 def of_answers() -> Iterator[Message]:
     answers = {str(reason["msg"]): read_infos([("node9", reason)]) for reason in test_unanswered.REASONS}
-    answers["a node that is not in the inventory"] = test_outside.INFOS[-1:]
+    answers["a node that is not in the inventory"] = test_removed_nodes.INFOS[-1:]
     reasons = (
         (f"{name!r:.60}", [*unanswered.lines(infos), f"  {infos[0].run.why}"]) for name, infos in answers.items()
     )
@@ -113,14 +113,14 @@ def of_answers() -> Iterator[Message]:
     yield "kept out", [text for infos in refused for text in unanswered.lines(infos)]
     texts = ((name, str(test_pick.refusal(*case)).splitlines()) for name, case in test_pick.REFUSED.items())
     yield "no run", named(texts)
-    queues = [Queue("n1", "gpu", answer) for answer in test_turn.ANSWERS]
+    queues = [Queue("n1", "gpu", answer) for answer in test_slot_queue.ANSWERS]
     yield "queue", [*(queue.text() for queue in queues), queues[0].text(7199)]
-    ends = (test_turn.HELD, test_turn.WAITING, test_turn.SILENT)
-    yield "queue: its end", [line(test_turn.finding(answer)) for answer in ends]
-    yield "launches that wait", waiting.lines(test_waiting.INFOS)
+    ends = (test_slot_queue.HELD, test_slot_queue.WAITING, test_slot_queue.SILENT)
+    yield "queue: its end", [line(test_slot_queue.finding(answer)) for answer in ends]
+    yield "launches that wait", queue_lines(test_slot_queue.INFOS)
     yield "a command without a report", test_gathered.messages(test_gathered.gathered("status").end(failed=True))
-    many = test_remaining.MANY
-    stay = (remaining.lines(test_remaining.INFOS), remaining.lines(many)[-1:], remaining.lines(many[:5])[-1:])
+    many = test_uncollected.MANY
+    stay = (uncollected.lines(test_uncollected.INFOS), uncollected.lines(many)[-1:], uncollected.lines(many[:5])[-1:])
     yield "outputs that stay", [text for texts in stay for text in texts]
 
 
@@ -129,7 +129,7 @@ def of_ranks(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[Message]
     yield "ranks: refused", [*claims, str(test_ranks.claim(test_ranks.SPARE, 0, 4, by_plan=False)[1])]
     twins = claimed(test_ranks.TWINS, test_ranks.RUN_ID, [])[1]
     yield "ranks: refused to several", [*twins, *test_ranks.claims_of(test_ranks.ODD[0])[1]]
-    yield "ranks: not placed", [refusal(node_of, *arguments) for arguments in test_place.UNPLACED]
+    yield "ranks: not placed", [refusal(node_of, *arguments) for arguments in test_rank_place.UNPLACED]
     for name, infos in (("a hang", test_stacks.hang()), ("without some ranks", test_stacks.SILENT)):
         yield f"stacks: {name}", stacks.lines_of(stacks.stacks_of(infos), WIDTH)
     text = stacks.text_of(stacks.stacks_of(test_stacks.hang())[2], "r", "2026-11-20T14:30:52Z")

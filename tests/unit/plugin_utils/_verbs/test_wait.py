@@ -20,8 +20,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Ho
 from ansible_collections.muster.train.tests.support.verbs import play_of
 
 CREATED = "2026-11-20T14:30:52Z"
-HELD = {"has_come": False, "holder": {"run_id": "run0", "since": CREATED}, "ahead": []}
-COME = {**HELD, "has_come": True}
+HELD = {"admitted": False, "holder": {"run_id": "run0", "since": CREATED}, "ahead": []}
+COME = {**HELD, "admitted": True}
 PLACE = {"launch_workdir": "/work", "launch_slot": "gpu"}
 TICKET = {"workdir": "/work", "node": "n1", "slot": "gpu", "run_id": "run1", "nonce": "1" * 32, "created": CREATED}
 SILENT = {"unreachable": True, "msg": "away"}

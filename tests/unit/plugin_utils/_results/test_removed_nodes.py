@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import Info, read_infos
-from ansible_collections.muster.train.plugins.plugin_utils._results.outside import NOT_HERE, add_outside
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import NodeRanks
+from ansible_collections.muster.train.plugins.plugin_utils._results.removed_nodes import NOT_HERE, add_removed_nodes
 from ansible_collections.muster.train.plugins.plugin_utils._results.report import status_table
 
 PARTS = {f"n{rank}": NodeRanks(4 * rank, 4, 3) for rank in range(3)}
@@ -27,7 +27,7 @@ def rows(infos: list[Info]) -> list[tuple[Any, ...]]:
 
 
 STATUSES = [status(0), status(1), status(2, state="lost", heard_s=40.0)]
-INFOS = add_outside(read_infos([("n0", {"run": head(), "nodes": STATUSES})]), ["n0"], {}, {})
+INFOS = add_removed_nodes(read_infos([("n0", {"run": head(), "nodes": STATUSES})]), ["n0"], {}, {})
 
 
 def test_the_head_knows_what_a_node_outside_does() -> None:
@@ -39,21 +39,23 @@ def test_the_head_knows_what_a_node_outside_does() -> None:
 
 def test_without_the_statuses_how_the_nodes_ended_is_known() -> None:
     gang = {"phases": {"n0": "failed", "n1": "succeeded", "n2": None}}
-    infos = add_outside(read_infos([("n0", {"run": head(phase="failed", alive=False, gang=gang)})]), ["n0"], PARTS, {})
+    infos = add_removed_nodes(
+        read_infos([("n0", {"run": head(phase="failed", alive=False, gang=gang)})]), ["n0"], PARTS, {}
+    )
     assert rows(infos) == [("n0", "failed", 0, True), ("n1", "succeeded", 4, False), ("n2", "unknown", 8, False)]
 
 
 def test_without_the_head_the_plan_has_the_ranks() -> None:
     infos = read_infos([("n1", {"run": {**head(), "node": "n1", "node_rank": 1, "first_rank": 4}})])
-    assert rows(add_outside(infos, ["n1"], PARTS, {})) == [
+    assert rows(add_removed_nodes(infos, ["n1"], PARTS, {})) == [
         ("n0", "unknown", 0, False),
         ("n1", "running", 4, True),
         ("n2", "unknown", 8, False),
     ]
-    assert rows(add_outside(infos, ["n1"], {}, {})) == [("n1", "running", 4, True)]
+    assert rows(add_removed_nodes(infos, ["n1"], {}, {})) == [("n1", "running", 4, True)]
 
 
 def test_a_node_whose_ranks_a_spare_took_has_no_row_nor_has_an_idle_spare() -> None:
     answer = {"run": head(), "nodes": [status(0), status(1), status(2), status(3, node_rank=None)]}
-    infos = add_outside(read_infos([("n0", answer)]), ["n0", "n9"], PARTS, {"n2": "n9"})
+    infos = add_removed_nodes(read_infos([("n0", answer)]), ["n0", "n9"], PARTS, {"n2": "n9"})
     assert [info.node for info in infos] == ["n0", "n1"]

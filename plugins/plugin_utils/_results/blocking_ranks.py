@@ -14,7 +14,7 @@ from .._text.table import node_names
 from .causes import Cause, Failure
 
 
-def awaited(runs: Iterable[RunRecord], failures: Sequence[Failure]) -> Failure | None:
+def find_blocking_ranks(runs: Iterable[RunRecord], failures: Sequence[Failure]) -> Failure | None:
     """Return the ranks that all others waited for: they exited early, or one hangs; None where a rank failed by itself.
 
     failures: of these runs, the most likely cause first.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A launch in the queue for a slot: what keeps it from the slot, in words."""
+"""Launches in the queue for a slot: what keeps one from the slot, and those that `status` shows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.holder import LaunchHolder
@@ -11,9 +11,10 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._cluster.node import silent_of
 from .._cluster.silence import summarize, why_silent
-from .._cluster.slot import EXPECTED, add_stop, describe_keeper
+from .._cluster.slot import EXPECTED, add_stop, describe_keeper, describe_owner
 from .._findings.finding import Finding
 from .._findings.invocation import Invocation
+from .infos import Info
 from .rows import duration
 
 
@@ -22,7 +23,7 @@ class Queue:
 
     def __init__(self, node: str, slot: str, answer: Mapping[str, Any]) -> None:
         self._node, self._slot = node, slot
-        self.has_come = bool(answer.get("has_come"))
+        self.admitted = bool(answer.get("admitted"))
         known = answer.get("ahead")
         ahead = filter(None, map(LaunchHolder.optional, known if isinstance(known, list) else []))
         holder = LaunchHolder.optional(answer.get("holder"))
@@ -48,3 +49,28 @@ class Queue:
     def _describe(self) -> str | None:
         first = next(iter(self._keepers), None)
         return None if first is None else describe_keeper(self._slot, self._node, first, first.since)
+
+
+def queue_lines(infos: Iterable[Info]) -> list[str]:
+    """Return a line for each launch."""
+    return [clean(f"  {_text(launch)}") for launch in _launches(infos)]
+
+
+def queue_data(infos: Iterable[Info]) -> list[dict[str, Any]]:
+    """Return the launches as a document has them."""
+    keys = ("run_id", "user", "since", "slot", "admitted")
+    return [{key: getattr(launch, key) for key in keys} for launch in _launches(infos)]
+
+
+def _launches(infos: Iterable[Info]) -> list[LaunchHolder]:
+    """Return each launch once: it waits on every node."""
+    known: dict[str | None, LaunchHolder] = {}
+    for info in infos:
+        for launch in info.waiting:
+            known.setdefault(launch.nonce, launch)
+    return list(known.values())
+
+
+def _text(launch: LaunchHolder) -> str:
+    state = "is about to start" if launch.admitted else f"waits for slot {launch.slot}"
+    return f"{launch.run_id}{describe_owner(str(launch.node), launch, launch.since)} {state}"

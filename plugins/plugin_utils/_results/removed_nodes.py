@@ -29,7 +29,7 @@ FINDING = Finding(
 )
 
 
-def add_outside(
+def add_removed_nodes(
     infos: Sequence[Info], inventory: Collection[str], parts: Mapping[str, NodeRanks], replaced: Mapping[str, str]
 ) -> list[Info]:
     """Return the answers with those of the run's other nodes in their places; none for a node whose ranks a spare took.

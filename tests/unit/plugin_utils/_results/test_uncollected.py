@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import Info, read_infos
-from ansible_collections.muster.train.plugins.plugin_utils._results.remaining import NODES, lines, size_text
+from ansible_collections.muster.train.plugins.plugin_utils._results.uncollected import NODES, lines, size_text
 
 
 def info(node: str, remaining: Any) -> Info:

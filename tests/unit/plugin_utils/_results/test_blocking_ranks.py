@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._results import causes
-from ansible_collections.muster.train.plugins.plugin_utils._results.awaited import awaited
+from ansible_collections.muster.train.plugins.plugin_utils._results.blocking_ranks import find_blocking_ranks
 from ansible_collections.muster.train.plugins.plugin_utils._results.causes import Cause, Failure
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import Verdict
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge as _judge
@@ -38,7 +38,7 @@ def judge(*runs: dict[str, Any]) -> Verdict:
 
 def cause_of(*runs: dict[str, Any]) -> Failure | None:
     records = [RunRecord.from_dict(run) for run in runs]
-    return awaited(records, causes.ordered(records))
+    return find_blocking_ranks(records, causes.ordered(records))
 
 
 EXITED = [

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
-from ansible_collections.muster.train.plugins.plugin_utils._results.place import RankPlace, node_of, place_of
+from ansible_collections.muster.train.plugins.plugin_utils._results.rank_place import RankPlace, node_of, place_of
 
 BOX = {"name": "a name of the plan", "docker": ["rm", "-rf"]}
 PLAN: dict[str, Any] = {
