@@ -85,6 +85,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("last", "int", minimum=run_ids.FEWEST, maximum=run_ids.MOST),
         OUTPUT,
     ),
+    "gpus": (ALL, OUTPUT),
     "detect": (OUTPUT, PAGE, MODE),
     "discover": (
         Parameter("cluster", "name"),

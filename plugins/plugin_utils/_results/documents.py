@@ -44,6 +44,7 @@ KEYS: dict[str, dict[str, Any]] = {
     "list": {"folder": None, "experiments": [], "sweeps": []},
     "note": {"run_id": None, "experiment": None, "notes": []},
     "compare": {"folder": None, **{name: [] for name in COMPARED}},
+    "gpus": {"nodes": []},
     "detect": {
         "page": None,
         "document": None,
