@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import GpuProcess
+from ansible_collections.muster.train.plugins.module_utils._text.spans import spans
 
 from .._cluster.node import Node
-from .._text.spans import spans
 from .._text.table import node_names, one_line, table
 from .gpus_in_use import GpuInUse, gpus_of, run_ids
 from .rows import MAKERS
