@@ -510,6 +510,8 @@ ansible_facts:
                 nvlinks_down: {description: Numbers of NVLinks without a peer., type: list, elements: int}
                 bad_pages: {description: Retired pages of memory (AMD)., type: int}
                 temperature_c: {description: Degrees Celsius., type: int}
+                load_percent: {description: Part of the last sample in which it computed., type: int}
+                memory_used_mib: {description: Memory that is used in MiB., type: int}
                 fabric_state: {description: 'V(Completed) when it is part of the NVLink fabric.', type: str}
                 trouble: {description: 'What the tool prints instead of values, such as V(GPU is lost).', type: str}
             fabric_manager:
@@ -520,7 +522,8 @@ ansible_facts:
             why: {description: The reason if counters are unknown., type: str}
         gpu_processes:
           description: >-
-            Processes that compute on GPUs, with C(pid), C(uid), C(command), C(run_id) and C(device), null if unknown.
+            Processes that compute on GPUs, with C(pid), C(uid), C(command), C(run_id), C(device), C(user) and C(rank),
+            null if unknown.
           type: list
           elements: dict
     rdma:

@@ -173,6 +173,11 @@ def test_a_lost_node(cluster: Cluster) -> None:
 
 
 def test_the_verbs_without_a_run(cluster: Cluster, tmp_path: Path) -> None:
+    gpus = ask(cluster, "gpus")
+    assert (gpus.rc, [(node["node"], node["gpus"]) for node in gpus.document["nodes"]]) == (
+        0,
+        [("node0", []), ("node1", [])],
+    )
     detected = ask(cluster, "detect", page=str(tmp_path / "detect.html"))
     assert (detected.rc, sorted(detected.document["nodes"])) == (0, ["node0", "node1"])
     assert json.loads(Path(detected.document["document"]).read_text())["nodes"] == detected.document["nodes"]
@@ -213,7 +218,7 @@ def check_unreachable(cluster: Cluster) -> None:
     preflight = ask(cluster, "preflight")
     assert preflight.document["nodes"]["node1"]["answered"] is False
     assert "node1" in {error["node"] for error in preflight.document["errors"]}
-    for verb in ("status", "logs", "stacks", "shell", "stop", "collect", "teardown", "detect"):
+    for verb in ("status", "logs", "stacks", "shell", "stop", "collect", "teardown", "detect", "gpus"):
         answer = ask(cluster, verb, **({"node": "node1"} if verb == "shell" else {}))
         assert any("Connection refused" in message for message in answer.messages), answer.document
 

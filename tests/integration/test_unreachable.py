@@ -101,7 +101,7 @@ def test_every_verb_says_once_why_a_node_is_not_reached_and_what_to_do(half_reac
     assert "Data could not be sent" not in played.out
 
 
-@pytest.mark.parametrize("verb", ["setup", "detect", "teardown"])
+@pytest.mark.parametrize("verb", ["setup", "detect", "gpus", "teardown"])
 def test_so_do_those_without_a_run(half_reached: Cluster, verb: str) -> None:
     page = ["-e", f"page={half_reached.home}/detect.html"] if verb == "detect" else []
     played = half_reached.play(f"playbooks/{verb}.yml", *page, ANSIBLE_STDOUT_CALLBACK=BRIEF)

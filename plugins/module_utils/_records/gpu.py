@@ -84,10 +84,15 @@ class Gpu(Record):
 
 @frozen
 class GpuProcess(Record):
-    """A process that uses a GPU: device is its node in /dev or its PCI address, run_id that of a run of ours."""
+    """A process that uses a GPU: device is its node in /dev or its PCI address, run_id that of a run of ours.
+
+    user is the name of its uid on the node, rank its number in the run (RANK, as torchrun and the runner set it).
+    """
 
     pid: int
     uid: int | None = None
     command: str | None = None
     run_id: str | None = None
     device: str | None = None
+    user: str | None = None
+    rank: int | None = None

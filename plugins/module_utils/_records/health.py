@@ -180,7 +180,8 @@ class GpuState(Record):
 
     throttle are the reasons of a slower clock that are active now, in the vendor's words; nvlinks_down the numbers of
     NVLinks without a peer; bad_pages those AMD has retired; fabric_state (Completed when it may talk to others over
-    NVSwitches) in NVIDIA's word; trouble is what the tool prints instead of values (GPU is lost).
+    NVSwitches) in NVIDIA's word; trouble is what the tool prints instead of values (GPU is lost). load_percent is the
+    part of the last sample in which the GPU computed, memory_used_mib of all processes together.
     """
 
     index: int
@@ -200,6 +201,8 @@ class GpuState(Record):
     nvlinks_down: list[int] | None = None
     bad_pages: int | None = None
     temperature_c: int | None = None
+    load_percent: int | None = None
+    memory_used_mib: int | None = None
     fabric_state: str | None = None
     trouble: str | None = None
 

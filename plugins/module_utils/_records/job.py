@@ -90,6 +90,9 @@ class GangSettings:
 class Job:
     """One node's part of a plan, what its runner reads from job.json; times in seconds (0: none), sizes in bytes.
 
+    hang_watch is how long no rank may make a step or print anything before all are looked at; hang_action is what is
+    done where they hang: warn, stop or keep.
+
     A spare's node_rank is its number behind the nodes (at least nnodes), until it takes one of theirs.
     """
 
@@ -130,6 +133,8 @@ class Job:
     container: JobContainer | None = None
     metrics_pattern: str | None = None
     notice: str | None = None
+    hang_watch: int = 0
+    hang_action: str = "warn"
 
     @property
     def is_spare(self) -> bool:

@@ -15,6 +15,8 @@ NODES = "nodes.json"
 # In it too: what the Python processes of the run import at their start. An archive, as they would write bytecode into a
 # directory, which in a container is another user's.
 SITE = "site.zip"
+# In it too, only where a run stood still: stacks, recorded collectives and what the GPUs did.
+HANGS = "hangs"
 # Of the 255 bytes that file systems allow.
 LONGEST = 200
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .document import Document, as_phase, as_phases, as_stamp
 from .frozen import field, frozen
+from .hang import Hang
 from .holder import LaunchHolder
 
 
@@ -222,7 +223,8 @@ class RunRecord(Document):
 
     likeness is how much the failure of this part looks like the run's cause: that of `first`, else the launcher's.
     exited_ranks and running_ranks: what the others here did when a rank failed or the node was stopped (exited: with
-    code 0). alone: no rank of the run joined a process group, as the head knows.
+    code 0). alone: no rank of the run joined a process group, as the head knows. hang: what the ranks of a run that
+    hangs wait for, as the head has concluded.
     """
 
     OWN_READERS = {"phase": as_phase, "created": as_stamp, "started": as_stamp, "ended": as_stamp}  # noqa: RUF012
@@ -268,6 +270,7 @@ class RunRecord(Document):
     gang: GangSummary | None = None
     end: End | None = None
     warnings: list[RunWarning] = field(default_factory=list)
+    hang: Hang | None = None
 
 
 @frozen

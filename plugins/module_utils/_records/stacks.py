@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 from typing import Any
 
+from .._text.printable import clean
 from .document import Document
 from .frozen import field, frozen
 
 # More than faulthandler writes, and than a launch starts on one node.
 MOST_FRAMES, MOST_THREADS, MOST_PROCESSES = 128, 128, 1024
+# Where interpreters keep what is not the program's own code: packages, and the standard library.
+LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages)/|/lib(32|64)?/python[0-9.]+/|^<")
+NOWHERE = "no Python function"
 
 
 @frozen
@@ -19,6 +25,12 @@ class StackFrame(Document):
     function: str | None = None
     file: str | None = None
     line: int | None = None
+
+    @property
+    def text(self) -> str:
+        """``all_reduce (distributed_c10d.py:2501)``: the same on nodes whose code is in different places."""
+        where = f"{posixpath.basename(self.file or '?')}:{'?' if self.line is None else self.line}"
+        return clean(f"{self.function or '?'} ({where})")
 
     @classmethod
     def several(cls, data: object) -> list[StackFrame]:
@@ -32,6 +44,16 @@ class ThreadStack(Document):
     name: str | None = None
     main: bool = False
     frames: list[StackFrame] = field(default_factory=list)
+
+    @property
+    def inner(self) -> StackFrame | None:
+        """The innermost call."""
+        return self.frames[0] if self.frames else None
+
+    @property
+    def caller(self) -> StackFrame | None:
+        """The innermost call of the program's own code, which may be the innermost of all."""
+        return next((frame for frame in self.frames if not LIBRARY.search(frame.file or "<")), None)
 
     @classmethod
     def several(cls, data: object) -> list[ThreadStack]:
@@ -51,6 +73,18 @@ class RankStacks(Document):
     source: str | None = None
     why: str | None = None
     threads: list[ThreadStack] = field(default_factory=list)
+
+    @property
+    def lines(self) -> list[str]:
+        """All threads as text, the innermost calls first."""
+        lines: list[str] = []
+        for number, thread in enumerate(self.threads):
+            name = "main thread" if thread.main else f"thread {number}"
+            lines += ["", f"{name}{f' ({thread.name})' if thread.name else ''}, most recent call first:"]
+            for frame in thread.frames:
+                lines.append(f'  File "{frame.file or "?"}", line {frame.line}, in {frame.function}')
+            lines += [] if thread.frames else [f"  {NOWHERE}"]
+        return [clean(line) for line in lines]
 
     @classmethod
     def several(cls, data: object) -> list[RankStacks]:

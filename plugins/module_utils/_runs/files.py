@@ -14,6 +14,7 @@ from typing import Any
 
 from .._host.host import Host
 from .._records.frozen import frozen
+from .._records.layout import HANGS
 from .._records.remaining import RemainingFile, RemainingFiles
 from .._text.printable import is_text
 
@@ -85,7 +86,7 @@ def list_files(
     """
     excluded: list[str] = []
     paths = ["job.json", "plan.json", "state.json", "heartbeat.json", "runner.log"]
-    for folder in ("logs", "errors"):
+    for folder in ("logs", "errors", HANGS):
         paths += _walk(host, run, folder, (), excluded)
     outputs = _walk(host, run, "outputs", exclude, excluded)
     large = _beyond(limit, [(host.size(run.full(path)) or 0, path) for path in outputs if is_text(path)])

@@ -39,6 +39,8 @@ def parse_users(text: str) -> list[tuple[int, str | None]]:
 
 
 def _user(host: Host, pid: int, device: str | None) -> GpuProcess:
-    from .processes import command, run_id, uid  # GPUs are rarely in use; nodes compile what is imported
+    from .processes import command, rank, run_id, uid  # GPUs are rarely in use; nodes compile what is imported
 
-    return GpuProcess(pid, uid(host, pid), command(host, pid), run_id(host, pid), device)
+    owner, run = uid(host, pid), run_id(host, pid)
+    user = None if owner is None else host.user_name(owner)
+    return GpuProcess(pid, owner, command(host, pid), run, device, user, rank(host, pid) if run else None)

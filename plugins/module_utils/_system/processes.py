@@ -61,10 +61,21 @@ def run_id(host: Host, pid: int) -> str | None:
     return parse_mark(host.read_text(f"/proc/{pid}/environ") or "")
 
 
+def rank(host: Host, pid: int) -> int | None:
+    """Return the rank that the process has in a run, None without one."""
+    number = parse_variable(host.read_text(f"/proc/{pid}/environ") or "", "RANK") or ""
+    return int(number) if re.fullmatch("[0-9]{1,7}", number, re.ASCII) else None
+
+
 def parse_mark(environ: str) -> str | None:
     """Return the run id in the text of /proc/<pid>/environ."""
+    return parse_variable(environ, "MUSTER_RUN_ID")
+
+
+def parse_variable(environ: str, wanted: str) -> str | None:
+    """Return the value of a variable in the text of /proc/<pid>/environ."""
     pairs = (variable.partition("=") for variable in environ.split("\0"))
-    return next((value for name, _equals, value in pairs if name == "MUSTER_RUN_ID"), None)
+    return next((value for name, _equals, value in pairs if name == wanted), None)
 
 
 # Runs

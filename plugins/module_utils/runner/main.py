@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 
 from .._records.job import Job
-from .._records.layout import HEARTBEAT, NODES, STATE
+from .._records.layout import HANGS, HEARTBEAT, NODES, STATE
 from . import files, shared_outputs, tickets
 from .claim import Refused
 from .claim import take as take_claim
@@ -98,10 +98,12 @@ def _lay_out(job: Job, run_dir: str) -> None:
         if os.path.exists(prepared):  # only the head has a plan
             os.replace(prepared, os.path.join(run_dir, name + ".json"))
     # Files of an earlier launch of this run would be taken for this launch's.
-    files.remove_tree(os.path.join(run_dir, "errors"))
+    for name in ("errors", HANGS):
+        files.remove_tree(os.path.join(run_dir, name))
     for name in (HEARTBEAT, NODES):
         _remove(os.path.join(run_dir, name))
-    for name in ("errors", "logs", "outputs"):
+    # torch makes no directory for what NCCL's watchdog writes.
+    for name in ("errors", "logs", "outputs", *([HANGS] if job.hang_watch else [])):
         files.make_dir(os.path.join(run_dir, name))
 
 

@@ -19,7 +19,7 @@ UNKILLABLE_AFTER_S = 10.0
 INTACT = frozenset({"HOME", "SERVICE_RESULT"})
 
 
-def _read(path: str) -> bytes:
+def read(path: str) -> bytes:
     try:
         with open(path, "rb") as stream:
             return stream.read()
@@ -29,7 +29,7 @@ def _read(path: str) -> bytes:
 
 def look(pid: int) -> Process | None:
     """Return the living process, None where there is none (a zombie does not count)."""
-    process = parse_stat(_read(f"{PROC}/{pid}/stat").decode("utf-8", "replace"))
+    process = parse_stat(read(f"{PROC}/{pid}/stat").decode("utf-8", "replace"))
     return None if process is None or process.state in "ZX" else process
 
 
@@ -41,18 +41,18 @@ def every() -> list[Process]:
 
 def environment(pid: int) -> dict[str, str]:
     """Return the environment the process was started with; empty when it may not be read."""
-    entries = _read(f"{PROC}/{pid}/environ").decode("utf-8", "surrogateescape").split("\0")
+    entries = read(f"{PROC}/{pid}/environ").decode("utf-8", "surrogateescape").split("\0")
     return dict(entry.split("=", 1) for entry in entries if "=" in entry)
 
 
 def boot_id() -> str:
     """Return the id of the kernel's boot, empty when unreadable."""
-    return _read(f"{PROC}/sys/kernel/random/boot_id").decode("ascii", "replace").strip()
+    return read(f"{PROC}/sys/kernel/random/boot_id").decode("ascii", "replace").strip()
 
 
 def command(pid: int) -> str:
     """Return the process's short name (15 bytes, from the kernel)."""
-    return _read(f"{PROC}/{pid}/comm").decode("utf-8", "replace").strip()
+    return read(f"{PROC}/{pid}/comm").decode("utf-8", "replace").strip()
 
 
 def descendants(root: int) -> list[Process]:
@@ -98,7 +98,7 @@ def _is_marked(process: Process, marks: dict[str, str], places: tuple[str, ...],
         return True
     if variables.keys() & INTACT:
         return False
-    groups = _read(f"{PROC}/{process.pid}/cgroup").decode("utf-8", "replace")
+    groups = read(f"{PROC}/{process.pid}/cgroup").decode("utf-8", "replace")
     return f"/{unit}" in groups or any(path.startswith(places) for path in open_files(process))
 
 
@@ -172,7 +172,7 @@ def open_links(process: Process) -> list[tuple[str, str]]:
 
 def catches(pid: int, number: int) -> bool:
     """Return whether a process has a handler for a signal (proc_pid_status(5), SigCgt)."""
-    for line in _read(f"{PROC}/{pid}/status").splitlines():
+    for line in read(f"{PROC}/{pid}/status").splitlines():
         name, _colon, mask = line.partition(b":")
         if name == b"SigCgt":
             return bool(int(mask, 16) >> (number - 1) & 1)
@@ -181,7 +181,7 @@ def catches(pid: int, number: int) -> bool:
 
 def kernel_function(pid: int) -> str | None:
     """Return the function of the kernel in which a process waits, None where it does not or may not be read."""
-    name = _read(f"{PROC}/{pid}/wchan").decode("ascii", "replace").strip("\0\n")
+    name = read(f"{PROC}/{pid}/wchan").decode("ascii", "replace").strip("\0\n")
     return name if name not in ("", "0") else None
 
 

@@ -24,6 +24,7 @@ from .environment import environment_of
 from .gang.base import Gang, end_order, heartbeat_s, likeness_of_end, report_of
 from .gang.join import join_gang
 from .last_state import LastState
+from .outcome import end_of, outcome_of
 from .ownership import give_back
 from .requests import StopRequests
 from .sign import SignMaker
@@ -70,7 +71,7 @@ class Supervisor:
         state.change("waiting")
         request = self._requests.look()
         if request is not None and job.node_rank == 0:  # any other node still has to pass the request to the head
-            end = _end_of(end_order("stopped", str(request.why)))
+            end = end_of(end_order("stopped", str(request.why)))
             self._last_state.write(state, "stopped", why="stopped before it started", end=end)
             self._last_state.wait(state)
             return 0
@@ -96,7 +97,7 @@ class Supervisor:
             endpoint = f"{self.job.rendezvous.address} port {self.job.gang.port}"
             why = f"the head cannot listen on {endpoint} for the other nodes: {error.strerror}"
             # The verdict for the whole run: the other nodes are only stopped because of this.
-            end = _end_of(end_order("failed", why, self.job.node))
+            end = end_of(end_order("failed", why, self.job.node))
             self._last_state.write(state, "failed", why=why, likeness=int(Likeness.OWN), end=end)
             self._last_state.wait(state)
             return 1
@@ -188,6 +189,7 @@ class Supervisor:
             attempt.tick(now)
             self._handle_orders(state, gang, attempt, now)
             if now >= self._next_beat:
+                self._watch_for_hang(state, gang, attempt, now)
                 self._beat(state, gang)
             if self._disk.stalled_s(now) > job.disk_wait:
                 attempt.give_up(f"the storage of {self.run_dir} has not answered for {job.disk_wait} s")
@@ -198,10 +200,10 @@ class Supervisor:
                 state.write_nodes(gang.statuses(now))
             if attempt.failed and not failure_reported:
                 failure_reported = True
-                gang.report_failure(_outcome(attempt)[2])
+                gang.report_failure(outcome_of(attempt)[2])
         attempt.close()
-        self._report_drained(state, gang, self._disk.ask(attempt.look_at_end), lambda: _outcome(attempt)[2])
-        phase, fields, _report = _outcome(attempt)
+        self._report_drained(state, gang, self._disk.ask(attempt.look_at_end), lambda: outcome_of(attempt)[2])
+        phase, fields, _report = outcome_of(attempt)
         self._beat(state, gang)
         state.change("drained", gang=gang.summary(), **fields)
         return phase, fields
@@ -219,18 +221,30 @@ class Supervisor:
     def _handle_orders(self, state: State, gang: Gang, attempt: Attempt, now: float) -> None:
         """Stop the attempt where a stop request, the time limit or the gang demands it."""
         request = self._requests.poll(self._disk)
-        limit = self.job.time_limit if attempt.child.code is None else 0  # what it left has its own limit
+        # What the launcher left has its own limit.
+        limit = self.job.time_limit if attempt.child.code is None and not attempt.looker.is_kept else 0
         if request is None and limit and now - (self._started or now) >= limit:
             request = StopRequest(f"time limit of {self.job.time_limit} s reached")
         if self._handle_request(gang, request, now) and request is not None:
             attempt.stop(str(request.why), self._requests.grace(request))
-        while gang.orders and gang.orders[0]["type"] == "stop":
+        while gang.orders and gang.orders[0]["type"] in ("stop", "look", "hang"):
             order = gang.orders.popleft()
-            attempt.stop(str(order["why"]), float(order["grace"]))
+            if order["type"] == "stop":
+                attempt.stop(str(order["why"]), float(order["grace"]))
+            else:
+                attempt.looker.follow(order)
         if gang.orders and attempt.why is None:  # only the end of the run can come while an attempt goes on
             attempt.stop(str(gang.orders[0].get("why")), self.job.abort_grace)
         if attempt.why is not None and state.phase == "running":
             state.change("stopping", why=attempt.why)
+
+    def _watch_for_hang(self, state: State, gang: Gang, attempt: Attempt, now: float) -> None:
+        """Report what a look at the ranks has shown; on the head, write what follows from those of all nodes."""
+        if (look := attempt.looker.take_answer()) is not None:
+            gang.report_look(look)
+        hang = gang.hang(now)
+        if (known := None if hang is None else hang.to_dict()) != state.fields["hang"]:
+            state.change(state.phase, hang=known)
 
     def _handle_request(self, gang: Gang, request: StopRequest | None, now: float) -> bool:
         """Pass a new stop request on to the gang; return whether it was new."""
@@ -248,7 +262,7 @@ class Supervisor:
         self, state: State, gang: Gang, phase: str | None, fields: dict[str, Any], order: dict[str, Any]
     ) -> Answer:
         """Write the terminal state: how this node's part ended, and how the whole run ended."""
-        end = _end_of(order)
+        end = end_of(order)
         if phase is None and self.job.is_spare:
             phase, fields = "stopped", {"why": f"an unused spare: {end['why'] or 'the run has ended'}"}
         elif phase is None:  # nothing was started here
@@ -284,15 +298,3 @@ class Supervisor:
 
 def _nothing() -> None:
     """Show that the storage has made all calls before this one."""
-
-
-def _end_of(order: dict[str, Any]) -> dict[str, Any]:
-    """Return the state's `end` from an order that ends the run: verdict, why, node, rank, and a note if it has one."""
-    end = {name: order.get(name) for name in ("verdict", "why", "node", "rank")}
-    return {**end, "note": order["note"]} if "note" in order else end
-
-
-def _outcome(attempt: Attempt) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """Return how an attempt has ended or is ending: its phase, the state's fields, and the report for the gang."""
-    phase, fields, stuck = attempt.verdict()
-    return phase, fields, report_of(phase, fields, attempt.last_step(), attempt.saved, stuck)

@@ -22,6 +22,8 @@ _RECORDS = (
     "document",
     "frozen",
     "gang",
+    "hang",
+    "hang_verdict",
     "holder",
     "job",
     "known",
@@ -34,7 +36,7 @@ _RECORDS = (
 )
 _BESIDE = (
     *(f"_records/{name}.py" for name in ("__init__", *_RECORDS)),
-    *(f"_text/{name}.py" for name in ("__init__", "order", "stamps")),
+    *(f"_text/{name}.py" for name in ("__init__", "order", "printable", "spans", "stamps")),
 )
 _MAIN = f"""\
 import sys

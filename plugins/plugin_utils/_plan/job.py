@@ -26,7 +26,7 @@ from .._cluster.script import is_program_name
 from .._findings.origin import FOR_ONE_RUN, MUSTER, Layer
 from .._nccl import variable_layers
 from .._text.placeholders import expand
-from . import outputs, trackers
+from . import outputs, recorder, trackers
 from .launchers.base import Program, Start
 from .launchers.registry import LAUNCHERS
 from .runtimes.base import Part
@@ -88,6 +88,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
             port=run.rendezvous.port,
         )
     )
+    watched_s = settings["hang_watch"]["value"]
     run_variables = {
         "MUSTER_RUN_ID": (run_id, ""),
         "MUSTER_NONCE": (nonce, ""),
@@ -95,6 +96,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
         "MUSTER_RUN_DIR": (run_dir, ""),
         "MUSTER_OUTPUT_DIR": (output_dir, ""),
         "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": (str(max(1, policy.stop_grace - 5)), "launch_stop_grace, less 5 s"),
+        **({"MUSTER_HANG_WATCH": (str(watched_s), "hang_watch")} if watched_s else {}),
         **command.environment,
     }
     layer = [variable_layers.variable(name, value, MUSTER, reason) for name, (value, reason) in run_variables.items()]
@@ -102,6 +104,8 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
         replace(item, value=expand(item.value, placeholders)) if item.layer in OF_USERS else item
         for item in environment
     ]
+    versions, names = facts.versions, {item.name for item in environment}
+    defaults = recorder.variables(run_dir, versions.torch if versions else None, names) if watched_s else []
     on_end = settings["on_end"]["value"]
     code_dir = facts.code.path if facts.code else facts.workdir.path
     return Job(
@@ -131,7 +135,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
             nodes=[*run.nodes, *run.spares] if node_rank == 0 else [],
         ),
         argv=command.argv,
-        environment=variable_layers.merge([trackers.variables(run_id, output_dir), users, layer]),
+        environment=variable_layers.merge([trackers.variables(run_id, output_dir), defaults, users, layer]),
         starter=execution.starter.name,
         starter_reason=execution.starter.reason,
         starter_fallback=execution.starter.fallback,
@@ -146,6 +150,8 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
         created=run.request["created"],
         container=execution.container,
         metrics_pattern=settings["metrics_pattern"]["value"],
+        hang_watch=watched_s,
+        hang_action=settings["hang_action"]["value"],
         notice=on_end if on_end and node_rank == 0 and is_sent(on_end) else None,
     )
 

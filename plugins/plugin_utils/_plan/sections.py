@@ -8,7 +8,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._text.spans import spans
+from ansible_collections.muster.train.plugins.module_utils._text.spans import spans
+
 from .._text.table import node_names
 
 WIDEST = 40  # the remark of a longer value is not aligned

@@ -21,6 +21,7 @@ LIMIT_ADVICE = {
     "sweep": "use -e nnodes=N for fewer nodes",
     "launch": "Ansible would silently leave out nodes, use -e nnodes=N for fewer nodes",
     "logs": "logs reads all nodes of a run, leave it out or show one node's lines with -e node=NAME",
+    "gpus": "gpus shows all nodes of the cluster, leave it out",
     "detect": "detect compares all nodes of the cluster, leave it out",
     "preflight": "preflight compares all nodes of the cluster, leave it out",
     "setup": "its preflight compares all nodes of the cluster, leave it out or select a part with --tags",

@@ -75,7 +75,8 @@ def expected(parameter: Parameter) -> str:
         "bool": "true or false",
         "choice": "one of " + ", ".join(parameter.choices),
         "seconds": "seconds (90) or a number with s, m, h or d (30m), "
-        f"from 1 second to {parameter.maximum // UNITS['d']} day{'s' if parameter.maximum > UNITS['d'] else ''}",
+        f"from {'0 seconds' if parameter.minimum == 0 else '1 second'} to "
+        f"{parameter.maximum // UNITS['d']} day{'s' if parameter.maximum > UNITS['d'] else ''}",
         "label": LABEL_HINT,
         "file": f"a path on the controller{PATH_HINT}",
         "path": f"a path on the node{PATH_HINT}",

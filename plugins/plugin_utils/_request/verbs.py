@@ -52,6 +52,8 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("on_end", "on_end"),
         LAST_LINES,
         Parameter("time_limit", "seconds", minimum=1, maximum=365 * 86400),
+        Parameter("hang_watch", "seconds", default=120, maximum=86400),
+        Parameter("hang_action", "choice", default="warn", choices=("warn", "stop", "keep")),
         MODE,
         PAGE,
         LIVE_OUTPUT,
@@ -85,6 +87,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("last", "int", minimum=run_ids.FEWEST, maximum=run_ids.MOST),
         OUTPUT,
     ),
+    "gpus": (ALL, OUTPUT),
     "detect": (OUTPUT, PAGE, MODE),
     "discover": (
         Parameter("cluster", "name"),

@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.cause import has_timed_out, judge_text
+from ansible_collections.muster.train.plugins.module_utils._records.hang_verdict import describe
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
+from ansible_collections.muster.train.plugins.module_utils._text.spans import spans
 
-from .._text.spans import spans
 from .._text.table import node_names
 from .causes import Cause, Failure
+from .hangs import hang_of
 
 
 def find_blocking_ranks(runs: Iterable[RunRecord], failures: Sequence[Failure]) -> Failure | None:
@@ -19,9 +21,14 @@ def find_blocking_ranks(runs: Iterable[RunRecord], failures: Sequence[Failure]) 
 
     failures: of these runs, the most likely cause first.
     """
-    if not failures or failures[0].likeness is not Likeness.PEER:
-        return None
     parts = list(runs)
+    if failures and failures[0].likeness is not Likeness.PEER:
+        return None
+    if (hang := hang_of(parts)) is not None and hang.node and hang.absent:
+        what = describe(hang)
+        return Failure(f"hung: {what}", Likeness.OWN, Cause(hang.node, hang.absent[0], message=what))
+    if not failures:
+        return None
     exited = sorted((rank, str(run.node)) for run in parts for rank in run.exited_ranks or ())
     if exited:
         first, node = exited[0]

@@ -8,6 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from ansible_collections.muster.train.plugins.module_utils._records.layout import HANGS
 from ansible_collections.muster.train.plugins.module_utils._text.printable import is_text
 from ansible_collections.muster.train.plugins.module_utils._text.stamps import seconds_of
 
@@ -28,7 +29,7 @@ def target(
     if not is_text(path) or path.startswith("/") or ".." in path.split("/") or posixpath.normpath(path) != path:
         return None
     folder, _slash, rest = path.partition("/")
-    if path in KEPT_PER_NODE or folder == "errors":
+    if path in KEPT_PER_NODE or folder in ("errors", HANGS):
         return f"nodes/{node_rank}/{path}"
     if folder in ("logs", "outputs") and rest.startswith("rank_"):
         rank = RANK.match(rest)

@@ -13,7 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.phases impor
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RunRecord
 
 from .._findings.errors import error_record
-from . import unanswered
+from . import hangs, unanswered
 from .events import attempts_data, gang_of
 from .infos import Info, runs_of
 from .progress import Sample, eta_s
@@ -29,6 +29,7 @@ OF_RUN: dict[str, Any] = {
     "world_size": None,
     "ended_attempts": [],
     "replaced": {},
+    "hang": None,
     "nodes": [],
 }
 COMPARED = ("runs", "differences", "metrics", "same", "unknown", "repeats")
@@ -44,6 +45,7 @@ KEYS: dict[str, dict[str, Any]] = {
     "list": {"folder": None, "experiments": [], "sweeps": []},
     "note": {"run_id": None, "experiment": None, "notes": []},
     "compare": {"folder": None, **{name: [] for name in COMPARED}},
+    "gpus": {"nodes": []},
     "detect": {
         "page": None,
         "document": None,
@@ -90,6 +92,7 @@ def of_run(
         "world_size": count_ranks(runs) or None,
         "ended_attempts": attempts_data(gang.ended_attempts),
         "replaced": dict(replaced or gang.replaced),
+        "hang": hangs.data(runs),
         "nodes": [_node(info) for info in infos],
         "errors": unanswered.errors(infos),
     }
@@ -150,6 +153,7 @@ def of_sample(run_id: str, first: Sample, now: Sample) -> dict[str, Any]:
         "attempt": now.attempt + 1,
         "why": now.why or None,
         "stalled": now.stalled or None,
+        "hang": hangs.data_of(now.hang),
         "progress": _progress(now.progress),
         "elapsed_s": now.elapsed_s,
         "eta_s": eta_s(first, now),

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
+from ansible_collections.muster.train.plugins.module_utils._records.hang import Hang
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
 from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.run import (
@@ -33,7 +34,7 @@ class Sample:
 
     begun: the launchers of all nodes were started, or the run has ended by now. why: the reason of the phase.
     verdict: the run's, once it has ended. attempt: counted from 0. stalled: which storage does not answer.
-    pace: how the nodes move, as the head sees it.
+    pace: how the nodes move, as the head sees it. hang: what the ranks wait for, while the run hangs.
     """
 
     phase: str
@@ -46,6 +47,7 @@ class Sample:
     attempt: int = 0
     stalled: str = ""
     pace: Pace | None = None
+    hang: Hang | None = None
 
     @property
     def shown(self) -> str:
@@ -84,6 +86,7 @@ def sample_of(run: RunRecord, heartbeat: Heartbeat) -> Sample | None:
         attempt=run.attempt or 0,
         stalled="" if over else stall_text(heartbeat.stalled),
         pace=heartbeat.pace if run.phase == "running" else None,
+        hang=None if over else run.hang,
     )
 
 

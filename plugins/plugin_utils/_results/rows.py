@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RunRecord
+from ansible_collections.muster.train.plugins.module_utils._text.spans import spans
 
-from .._text.spans import spans
 from .._text.table import node_names, one_line
 from .progress import speed_text
 from .verdict import is_idle_spare

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
-from ansible_collections.muster.train.plugins.module_utils._records.stacks import RankStacks, StackFrame, ThreadStack
+from ansible_collections.muster.train.plugins.module_utils._records.stacks import NOWHERE, RankStacks, ThreadStack
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+from ansible_collections.muster.train.plugins.module_utils._text.spans import spans
 
-from .._text.spans import spans
 from .._text.table import one_line, table
 from . import unanswered
 from .infos import Info
@@ -20,9 +20,6 @@ from .infos import Info
 HEADERS = ("ranks", "which", "in", "called from")
 # Of the groups and the reasons on the screen; the files have all.
 MOST_ROWS = 20
-NOWHERE = "no Python function"
-# Where interpreters keep what is not the program's own code: packages, and the standard library.
-LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages)/|/lib(32|64)?/python[0-9.]+/|^<")
 
 
 @frozen
@@ -75,21 +72,10 @@ def groups_of(items: Iterable[NodeStacks]) -> dict[Place, list[NodeStacks]]:
 
 def place_of(thread: ThreadStack) -> Place:
     """Return where a thread is."""
-    inner, caller = _frames(thread)
+    inner, caller = thread.inner, thread.caller
     if inner is None:
         return Place(NOWHERE)
-    return Place(describe(inner), "" if caller is None or caller is inner else describe(caller))
-
-
-def _frames(thread: ThreadStack) -> tuple[StackFrame | None, StackFrame | None]:
-    caller = next((frame for frame in thread.frames if not LIBRARY.search(frame.file or "<")), None)
-    return (thread.frames[0] if thread.frames else None), caller
-
-
-def describe(frame: StackFrame) -> str:
-    """Return ``all_reduce (distributed_c10d.py:2501)``: the same on nodes whose code is in different places."""
-    where = f"{posixpath.basename(frame.file or '?')}:{'?' if frame.line is None else frame.line}"
-    return one_line(f"{frame.function or '?'} ({where})")
+    return Place(one_line(inner.text), "" if caller is None or caller is inner else one_line(caller.text))
 
 
 def lines_of(items: Sequence[NodeStacks], width: int) -> list[str]:
@@ -121,12 +107,7 @@ def text_of(item: NodeStacks, run_id: str, created: str) -> str:
     who = f"process {stacks.pid}" if stacks.rank is None else f"rank {stacks.rank} (PID {stacks.pid})"
     by = f", by {stacks.source}" if stacks.source else ""
     lines = [f"{who} on {item.node} of {run_id}, {created}{by}{f' ({stacks.why})' if stacks.why else ''}"]
-    for number, thread in enumerate(stacks.threads):
-        name = "main thread" if thread.main else f"thread {number}"
-        lines += ["", f"{name}{f' ({thread.name})' if thread.name else ''}, most recent call first:"]
-        lines += [f'  File "{frame.file or "?"}", line {frame.line}, in {frame.function}' for frame in thread.frames]
-        lines += [] if thread.frames else [f"  {NOWHERE}"]
-    return "".join(f"{clean(line)}\n" for line in lines)
+    return "".join(f"{line}\n" for line in (*map(clean, lines), *stacks.lines))
 
 
 def document_of(
@@ -143,12 +124,12 @@ def document_of(
 
 
 def _group(members: Sequence[NodeStacks]) -> dict[str, Any]:
-    inner, caller = _frames(members[0].stacks.threads[0])
+    thread = members[0].stacks.threads[0]
     return {
         "count": len(members),
         "ranks": [item.stacks.rank for item in members if item.stacks.rank is not None],
-        "frame": inner.to_dict() if inner else None,
-        "caller": caller.to_dict() if caller else None,
+        "frame": thread.inner.to_dict() if thread.inner else None,
+        "caller": thread.caller.to_dict() if thread.caller else None,
     }
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
+from ansible_collections.muster.train.plugins.module_utils._records.hang import Hang
 from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED, NOT_BEGUN
 from ansible_collections.muster.train.plugins.module_utils._records.run import Heartbeat
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
@@ -21,7 +22,7 @@ from .._action.output_format import JSON_LINES
 from .._action.screen import ProgressLine, print_after_interrupt
 from .._findings.errors import UserError
 from .._request.hints import command, hints
-from .._results import unanswered
+from .._results import hangs, unanswered
 from .._results.documents import SampleLines
 from .._results.log_frames import FolderNews
 from .._results.progress import (
@@ -230,6 +231,7 @@ def _follow(play: Play, head: HeadReader, interrupt: Interrupt) -> str | None:
     line, samples, began = ProgressLine(play.clock), SampleLines(run_id, play.clock), play.clock()
     are_lines_requested, has_hinted = play.parameters["output"] == JSON_LINES, False
     first: Sample | None = None
+    hang: Hang | None = None
     phase: str | None = None
     while True:
         look = head.look()
@@ -241,6 +243,9 @@ def _follow(play: Play, head: HeadReader, interrupt: Interrupt) -> str | None:
                 return phase
             if first is None or begins_anew(first, now):
                 first = now
+            if now.hang != hang and phase == "running":
+                line.say(hangs.text_of(now.hang) if now.hang else "the run moves again")
+                hang = now.hang
             if are_lines_requested and (text := samples.next_line(first, now)):
                 print_document(text)
             line.draw(progress_line(first, now), status_text(now), last=phase in ENDED, below=look.log)

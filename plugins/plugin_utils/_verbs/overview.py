@@ -17,7 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._action.files import read_text, relative
 from .._findings.errors import ReportedError, UserError
 from .._request.hints import hints
-from .._results import documents, report, unanswered, uncollected
+from .._results import documents, hangs, report, unanswered, uncollected
 from .._results.events import attempt_lines, gang_of
 from .._results.infos import Info, runs_of
 from .._results.ranks import place_silent, planned
@@ -92,6 +92,7 @@ class Overview:
             (report.summary(self.run_id, verdict, runs, self.replaced), tone),
             *attempt_lines(gang_of(runs).ended_attempts),
             *report.explanation(verdict),
+            *((line, Tone.WARNING) for line in hangs.lines(members(runs))),
             *details,
             *uncollected.lines(self.infos),
             *((f"  {line}", Tone.WARNING) for line in unanswered.lines(self.infos)),

@@ -82,6 +82,8 @@ from ansible_collections.muster.train.plugins.module_utils.runner.attempt.metric
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.metrics.lines import PrintedMetrics
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.ranks import GangNode
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.signs import Signs
+from ansible_collections.muster.train.plugins.module_utils.runner.hang.trace import parse_trace
+from ansible_collections.muster.train.plugins.module_utils.runner.hang.usage import parse_cpu, parse_io
 from ansible_collections.muster.train.plugins.module_utils.runner.stacks.parse import parse_faulthandler, parse_py_spy
 from ansible_collections.muster.train.tests.support.captures import texts
 from ansible_collections.muster.train.tests.support.machines import MACHINES, Machine
@@ -206,6 +208,7 @@ PARSERS = [
     *(parse_addresses, parse_routes, parse_listeners, parse_memlock, parse_cpu_list, parse_status, parse_mountinfo),
     *(parse_cgroup, parse_environ, parse_chosen, parse_command_line, parse_cap_ipc_lock_alone, parse_limits),
     *(parse_hosts, parse_meminfo, parse_errors, parse_info, parse_image, parse_gpu_containers, parse_daemon),
+    *(parse_trace, parse_cpu, parse_io),
     *(parse_users, parse_switches, parse_mark, parse_routed, parse_nvlinks, parse_states, parse_count, parse_features),
     *(
         parse_bad_pages,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The health of AMD's GPUs, from /sys alone.
 
-amdgpu counts errors by block of the chip (Documentation/gpu/amdgpu/ras.rst), and lists the memory pages that it has
-retired. A partition is reported with the counters of its whole device.
+amdgpu counts errors by block of the chip (Documentation/gpu/amdgpu/ras.rst), lists the memory pages that it has
+retired, and shows load, memory and temperatures (thermal.rst there). A partition is reported with the counters of its
+whole device.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from . import kfd
 from .devices import openable
 
 COUNTER = "_err_count"
+MEMORY_USED = "mem_info_vram_used"
 PAGES_LIMIT = 1024 * 1024
+# Edge, junction and memory: accelerators have no edge sensor.
+SENSORS = ("temp1_input", "temp2_input", "temp3_input")
 _COUNT = re.compile(r"^ue: ?([0-9]{1,18})$", re.MULTILINE | re.ASCII)
 _MASK = re.compile(r"feature mask: ?0x([0-9a-fA-F]{1,16})")
 # One page per line: number, size and R (reserved), P (pending) or F (failed).
@@ -56,6 +60,7 @@ def _state(host: Host, index: int, address: str | None) -> GpuState:
     counts = [parse_count(content.decode("utf-8", "replace")) for content in counters.values()]
     numbers = [count for count in counts if count is not None]
     pages = host.read_text(f"{folder}/ras/gpu_vram_bad_pages", PAGES_LIMIT)
+    load, used = (sysfs.number(sysfs.text(host, f"{folder}/{name}")) for name in ("gpu_busy_percent", MEMORY_USED))
     return GpuState(
         index=index,
         pci_address=address,
@@ -63,4 +68,17 @@ def _state(host: Host, index: int, address: str | None) -> GpuState:
         ecc_uncorrected=sum(numbers) if numbers else None,
         **read_link(host, folder)._asdict(),
         bad_pages=None if pages is None else parse_bad_pages(pages),
+        temperature_c=_temperature(host, f"{folder}/hwmon"),
+        load_percent=load,
+        memory_used_mib=None if used is None else used >> 20,
     )
+
+
+def _temperature(host: Host, folder: str) -> int | None:
+    """Return the degrees Celsius of the first sensor that there is."""
+    values = (
+        sysfs.number(sysfs.text(host, f"{folder}/{monitor}/{sensor}"))
+        for monitor in host.list_dir(folder) or []
+        for sensor in SENSORS
+    )
+    return next((value // 1000 for value in values if value is not None), None)

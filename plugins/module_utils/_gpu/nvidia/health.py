@@ -30,7 +30,7 @@ FABRIC_MANAGER = ("systemctl", "is-active", "nvidia-fabricmanager.service")
 CAP_S = 8.0
 # An NVSwitch is NVIDIA's bridge of the kind "other" (PCI class 0680).
 SWITCH_CLASS = "0x0680"
-_NUMBER = re.compile(r"([0-9]{1,18})(?:x| C)?", re.ASCII)
+_NUMBER = re.compile(r"([0-9]{1,18})(?:x| C| %| MiB)?", re.ASCII)
 _GPU_LINE = re.compile(r"GPU [0-9]{1,4}:.*\(UUID: (GPU-[^)\s]+)\)")
 _LINK_LINE = re.compile(r"[ \t]*Link ([0-9]{1,3}): (.+)")
 # An idle GPU, or one that keeps to configured clocks, is healthy.
@@ -110,6 +110,8 @@ def _state(index: int, gpu: ElementTree.Element) -> GpuState:
         throttle=_throttle(gpu),
         persistence=_flag(text_of(gpu, "persistence_mode")),
         temperature_c=_number(text_of(gpu, "temperature/gpu_temp")),
+        load_percent=_number(text_of(gpu, "utilization/gpu_util")),
+        memory_used_mib=_number(text_of(gpu, "fb_memory_usage/used")),
         fabric_state=_word(text_of(gpu, "fabric/state")),
         trouble=_trouble(gpu),
     )

@@ -20,6 +20,7 @@ from ..._records.likeness import Likeness
 from ..._records.run import Progress, RankFailure
 from .. import files, process_tree, shared_outputs
 from ..disk import DiskThread
+from ..hang.look import Looker
 from . import launcher_failure, launcher_report, progress
 from .child import Child
 from .memory import KernelMemory
@@ -127,6 +128,7 @@ class Attempt:
         finally:
             for descriptor in marks:
                 os.close(descriptor)
+        self.looker = Looker(job, run_dir, prepared.program)
         self.output.hand_over()
 
     @property

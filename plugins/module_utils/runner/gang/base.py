@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from ..._records.gang import NodeSign
+from ..._records.hang import Hang, NodeLook
 from ..._records.job import Job
 from ..._records.likeness import Likeness
 from ..._records.run import Pace, StalledNode
@@ -26,7 +27,11 @@ MAX_EXCEPTION_BYTES, MAX_MESSAGE_BYTES, MAX_OOM_BYTES = 80, 400, 300
 
 
 class Gang:
-    """The orders for this node: ``go`` {attempt}, ``stop`` {why, grace}, ``end`` {verdict, why, node, rank}."""
+    """The orders for this node: ``go`` {attempt}, ``stop`` {why, grace}, ``end`` {verdict, why, node, rank}.
+
+    And while an attempt goes on ``look`` at its ranks, and ``hang`` {name, keep}: they hang, so save the look under
+    this name, and keep the attempt beyond the time limit.
+    """
 
     def __init__(self) -> None:
         self.orders: collections.deque[dict[str, Any]] = collections.deque()
@@ -69,6 +74,14 @@ class Gang:
 
     def pace(self, now: float) -> Pace | None:
         """Return how the nodes move, as the head sees it; None on any other node."""
+        return None
+
+    def report_look(self, look: NodeLook) -> None:
+        """Report what a look at the ranks of this node has shown."""
+        raise NotImplementedError
+
+    def hang(self, now: float) -> Hang | None:
+        """Return what the ranks of a run that hangs wait for, as the head sees it; None on any other node."""
         return None
 
     def leave(self) -> bool:

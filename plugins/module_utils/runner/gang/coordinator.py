@@ -11,8 +11,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from ..._records.frozen import frozen
 from ..._records.gang import ABSENT, DRAINED, JOINED, LOST, RUNNING
+from .end_cause import MAX_WHY_BYTES, EndCause, cause_of_failure, join_names
 from .frames import short
 from .ranks import RankAssignment
 from .reports import Reports
@@ -20,35 +20,8 @@ from .restarts import Limits, RestartPolicy
 
 # How long the head waits for the next node after the last one joined.
 GATHER_S = 60.0
-NAMES_SHOWN = 8
-# Longest reason, in bytes of JSON: an order has to fit into a frame.
-MAX_WHY_BYTES = 1500
 
 GATHER, RUN, DRAIN, OVER = "gather", "run", "drain", "over"
-
-
-@frozen
-class EndCause:
-    """Why an attempt ended early: verdict failed, lost or stopped, and the node and rank where it began.
-
-    note: why the run was not restarted, although restarts were allowed.
-    """
-
-    verdict: str
-    why: str
-    node: str | None = None
-    rank: int | None = None
-    note: str = ""
-
-
-def _failure_cause(name: str, report: dict[str, Any]) -> EndCause:
-    return EndCause("failed", short(f"{name}: {report.get('why')}", MAX_WHY_BYTES), name, report.get("rank"))
-
-
-def join_names(names: Sequence[str]) -> str:
-    """Return ``n1, n2 and 3 more``."""
-    shown = list(names[:NAMES_SHOWN])
-    return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(names) > len(shown) else "")
 
 
 class Coordinator:
@@ -106,11 +79,18 @@ class Coordinator:
         self._reports.add(self.nodes[number], self.attempt, report)
         if self.cause is None:
             self._cause_at = now
-        cause = _failure_cause(self.nodes[number].name, report)
+        cause = cause_of_failure(self.nodes[number].name, report)
         likeliest = self._reports.likeliest_failure(self.attempt)
         if self.cause is not None and self.cause.verdict == "failed" and likeliest is not None:
-            self.cause = _failure_cause(likeliest["node"], likeliest)  # by now more is known
+            self.cause = cause_of_failure(likeliest["node"], likeliest)  # by now more is known
         self._end_attempt(cause)
+
+    def on_hang(self, why: str, node: str | None, rank: int | None, now: float) -> None:
+        """End an attempt that hangs; node and rank: whom the others wait for, if that is known."""
+        self._now = now
+        if self.phase == RUN:
+            text = short(f"{node}: {why}" if node else why, MAX_WHY_BYTES)
+            self._end_attempt(EndCause("failed", text, node, rank), self._limits.abort_grace)
 
     def on_drained(self, number: int, report: dict[str, Any], now: float) -> None:
         """Note that no process of the attempt is left on a node, and how its part ended."""
@@ -213,6 +193,10 @@ class Coordinator:
             summary = self._reports.summary(self._ranks.ranked_nodes(), self.attempt)
         return {**summary, "replaced": dict(self._ranks.replaced)}
 
+    def running_nodes(self) -> dict[int, str]:
+        """Return the names of the nodes whose launchers run, by number."""
+        return {number: node.name for number, node in enumerate(self.nodes) if node.state == RUNNING}
+
     def missing_nodes(self) -> list[str]:
         """Return the names of the nodes that have a rank and have not joined."""
         return [node.name for node in self._ranks.missing_nodes()]
@@ -253,7 +237,7 @@ class Coordinator:
         order = {"type": "stop", "why": cause.why, "grace": self._limits.abort_grace if grace is None else grace}
         for number, node in enumerate(self.nodes):
             # The node that failed is already exiting, and has yet to report how.
-            exiting = cause.verdict == "failed" and node.name == cause.node
+            exiting = grace is None and cause.verdict == "failed" and node.name == cause.node
             if node.rank is not None and node.state in (JOINED, RUNNING) and not exiting:
                 self._orders.append((number, order))
 

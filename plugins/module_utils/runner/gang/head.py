@@ -3,22 +3,24 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import functools
-import resource
 import selectors
 import socket
-import sys
 import time
+from collections.abc import Iterable
 from typing import Any
 
+from ..._records.hang import Hang, NodeLook
+from ..._records.hang_verdict import describe
 from ..._records.job import Job
 from ..._records.run import Pace, StalledNode
 from .base import GOODBYE_S, STALLED_S, Gang, heartbeat_s, is_pause, launch_identity
-from .coordinator import NAMES_SHOWN, OVER, Coordinator, join_names
+from .coordinator import OVER, RUN, Coordinator
+from .end_cause import NAMES_SHOWN, join_names
 from .frames import AUTHENTICATED_BYTES, FROM_HEAD, Forged, Session, is_proof, new_nonce, parse, plain, proof
+from .hang_watch import HangWatch
 from .link import Connection
+from .listener import bind, raise_file_limit
 from .next_port import NextPort
 from .restarts import Limits
 from .signs import Signs
@@ -30,7 +32,6 @@ EXTRA_PENDING = 1024
 ACCEPTED_AT_ONCE = 256
 # Files that the runner opens beside connections: logs and pipes of the ranks.
 RUNNER_FILES = 1024
-BIND_S = 5.0
 EXIT_S = 2.0  # how long the head waits, after the last goodbye, for the members' runners to exit
 SILENCE_CHECK_S = 1.0  # how often the head looks for silent nodes
 
@@ -57,6 +58,7 @@ class Head(Gang):
         self._members: dict[int, tuple[Connection, Session]] = {}
         self._closed: list[tuple[int, str]] = []
         self._signs = Signs(job.nproc)
+        self._hang_watch, self._hang_action = HangWatch(job.hang_watch), job.hang_action
         self._leavers: dict[int, Connection] = {}  # whose runners have said goodbye, and are about to exit
         self._last_bye = now
         self._max_pending = 0
@@ -68,9 +70,9 @@ class Head(Gang):
 
     def _open_listener(self, job: Job) -> socket.socket:
         nodes = len(job.gang.nodes)
-        limit = _raise_file_limit(RUNNER_FILES + 3 * nodes + EXTRA_PENDING)
+        limit = raise_file_limit(RUNNER_FILES + 3 * nodes + EXTRA_PENDING)
         self._max_pending = max(nodes, min(2 * nodes + EXTRA_PENDING, limit - nodes - RUNNER_FILES // 2))
-        listener = _bind(job.rendezvous.address, job.gang.port)
+        listener = bind(job.rendezvous.address, job.gang.port)
         listener.listen(BACKLOG)
         listener.setblocking(False)
         self._selector.register(listener, selectors.EVENT_READ, self._accept)
@@ -111,6 +113,30 @@ class Head(Gang):
     def report_drained(self, report: dict[str, Any]) -> None:
         self.coordinator.on_drained(0, report, time.monotonic())
         self._deliver_orders()
+
+    def report_look(self, look: NodeLook) -> None:
+        self._hang_watch.note(0, look)
+
+    def hang(self, now: float) -> Hang | None:
+        if self.coordinator.phase == RUN:
+            self._watch_for_hang(now)
+        return self._hang_watch.hang
+
+    def _watch_for_hang(self, now: float) -> None:
+        """Let all nodes look at their ranks where none moves, and do what the policy says where they hang."""
+        watch, coordinator = self._hang_watch, self.coordinator
+        before, running = watch.hang, coordinator.running_nodes()
+        if watch.tick(self.pace(now), coordinator.attempt, running, now):
+            self._deliver((number, {"type": "look"}) for number in running)
+        hang = watch.hang
+        if hang is None or hang == before:
+            return
+        order = {"type": "hang", "name": hang.folder, "keep": self._hang_action == "keep"}
+        self._deliver((number, order) for number in running)
+        if self._hang_action == "stop" and hang.collective is not None:  # else it may only be slow
+            watch.note_stop()
+            coordinator.on_hang(f"hung: {describe(hang)}", hang.node, next(iter(hang.absent), None), now)
+            self._deliver_orders()
 
     def request_stop(self, why: str, grace: float) -> None:
         self.coordinator.on_stop_request(why, grace)
@@ -226,6 +252,8 @@ class Head(Gang):
         kind, report = message.get("type"), message.get("report")
         if kind == "beat":
             self._signs.note(number, message.get("sign"), message.get("stalled"), now)
+        elif kind == "look":
+            self._hang_watch.note(number, NodeLook.from_dict(message.get("look")))
         elif kind == "running":
             self.coordinator.on_start(number)
         elif kind == "failed" and isinstance(report, dict):
@@ -254,7 +282,10 @@ class Head(Gang):
         self._signs.note_exit(number)
 
     def _deliver_orders(self) -> None:
-        for number, order in self.coordinator.take_orders():
+        self._deliver(self.coordinator.take_orders())
+
+    def _deliver(self, orders: Iterable[tuple[int, dict[str, Any]]]) -> None:
+        for number, order in orders:
             if order["type"] == "go":
                 self._next_port.begin(int(order["attempt"]))
             if number == 0:
@@ -262,37 +293,3 @@ class Head(Gang):
             elif number in self._members:
                 link, session = self._members[number]
                 link.send(session.seal(order))
-
-
-def _raise_file_limit(files: int) -> int:
-    """Raise the limit of open files, no further than to `files` since the ranks inherit it; return the new limit."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    target = files if hard == resource.RLIM_INFINITY else min(files, hard)
-    if soft == resource.RLIM_INFINITY or soft >= target:
-        return files if soft == resource.RLIM_INFINITY else soft
-    with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
-        return target
-    return soft
-
-
-def _bind(address: str, port: int) -> socket.socket:
-    """Return a socket bound to the head's address; to all addresses where a router maps that address to this node."""
-    family, _type, _proto, _name, endpoint = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
-    any_address = ("::" if family == socket.AF_INET6 else "", port)
-    deadline = time.monotonic() + BIND_S
-    while True:
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(endpoint)
-            return listener
-        except OSError as error:
-            listener.close()
-            if error.errno == errno.EADDRNOTAVAIL and endpoint != any_address:
-                sys.stderr.write(f"{address} is not an address of this node: the runner listens on all addresses\n")
-                endpoint = any_address
-            elif error.errno != errno.EADDRINUSE or time.monotonic() >= deadline:
-                raise
-            else:
-                time.sleep(0.2)

@@ -8,6 +8,7 @@ import socket
 import time
 from typing import Any
 
+from ..._records.hang import NodeLook
 from ..._records.job import Job
 from .base import GOODBYE_S, STALLED_S, Gang, end_order, heartbeat_s, is_pause, launch_identity
 from .frames import AUTHENTICATED_BYTES, FROM_MEMBER, Forged, Session, is_proof, new_nonce, parse, plain, proof, short
@@ -97,6 +98,9 @@ class Member(Gang):
         if self._loss:
             self._end_alone()
 
+    def report_look(self, look: NodeLook) -> None:
+        self._send({"type": "look", "look": look.to_short_dict()})
+
     def request_stop(self, why: str, grace: float) -> None:
         self._stop_request = {"type": "request_stop", "why": why, "grace": grace}
         self._stop_request_until = time.monotonic() + STOP_REQUEST_S
@@ -159,7 +163,7 @@ class Member(Gang):
             self._last_heard = time.monotonic()
             if message.get("type") == "end":
                 self._end(message)
-            elif message.get("type") in ("go", "stop") and not self._over:
+            elif message.get("type") in ("go", "stop", "look", "hang") and not self._over:
                 if message["type"] == "go":
                     self._started, self._drained_report = True, None
                 self.orders.append(message)

@@ -3,9 +3,13 @@
 
 The runner puts an archive of this file first on PYTHONPATH, so that Python imports it at its start. It opens a file
 in memory and registers faulthandler for a signal that nothing else uses; `take.py` sends the signal and reads the file.
-Then it gives way to the sitecustomize that it hides. It is run by any Python: no syntax newer than 3.6.
+In a
+rank of a run that is watched for hangs, a thread writes what torch's flight recorder has into another such file,
+whenever `recorder.py` asks by a pipe. Then it gives way to the sitecustomize that it hides. It is run by any Python: no
+syntax newer than 3.6.
 """
 
+import _thread
 import faulthandler
 import os
 import sys
@@ -13,14 +17,17 @@ import sys
 # The last but three of the real-time signals: system libraries and profilers use the first ones.
 SIGNAL = 61
 NAME = "muster-stacks"
+# Of the file for recordings, which has the descriptor of the pipe and its inode behind it.
+RECORDER = "muster-recorder"
+TOKEN_BYTES = 16
 
 
-def _open_file():  # type: ignore[no-untyped-def]
+def _open_file(name):  # type: ignore[no-untyped-def]
     """Return the descriptor of a file in memory, which no storage that hangs can block."""
     if hasattr(os, "memfd_create"):
-        return os.memfd_create(NAME)
+        return os.memfd_create(name)
     # A Python that was built for an old glibc, such as conda's.
-    path = "/dev/shm/{}-{}".format(NAME, os.getpid())  # noqa: UP032
+    path = "/dev/shm/{}-{}".format(name, os.getpid())  # noqa: UP032
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     os.unlink(path)
     return descriptor
@@ -29,9 +36,42 @@ def _open_file():  # type: ignore[no-untyped-def]
 def _register():  # type: ignore[no-untyped-def]
     """Register the signal, which until then would end the process; the open file shows that it is registered."""
     try:
-        faulthandler.register(SIGNAL, file=_open_file(), all_threads=True, chain=False)
+        faulthandler.register(SIGNAL, file=_open_file(NAME), all_threads=True, chain=False)
     except (AttributeError, OSError, RuntimeError, ValueError):
         return  # the program runs all the same
+
+
+def _start_recorder():  # type: ignore[no-untyped-def]
+    """Let a thread answer what the recorder is asked; it waits in the kernel, and does not keep the program alive."""
+    try:
+        read_end, write_end = os.pipe()
+        name = "{}-{}-{}".format(RECORDER, write_end, os.fstat(write_end).st_ino)  # noqa: UP032
+        _thread.start_new_thread(_answer, (read_end, _open_file(name)))
+    except (OSError, RuntimeError):
+        return
+
+
+def _answer(read_end, file):  # type: ignore[no-untyped-def]
+    """Write the recording for each token that comes, with the token behind it as the end."""
+    while True:
+        token = os.read(read_end, TOKEN_BYTES)
+        data = _recording() + token
+        os.ftruncate(file, 0)
+        os.lseek(file, 0, os.SEEK_SET)
+        while data:
+            data = data[os.write(file, data) :]
+
+
+def _recording():  # type: ignore[no-untyped-def]
+    """Return what torch has recorded of collectives, NCCL's or those of other backends, empty without any."""
+    module = sys.modules.get("torch._C._distributed_c10d")
+    texts = []
+    for name in ("_dump_nccl_trace_json", "_dump_fr_trace_json"):
+        try:
+            texts.append(getattr(module, name)())
+        except Exception:
+            continue
+    return next((text for text in texts if b'"entries"' in text), b"")
 
 
 def _import_hidden():  # type: ignore[no-untyped-def]
@@ -50,4 +90,6 @@ def _import_hidden():  # type: ignore[no-untyped-def]
 
 if __name__ == "sitecustomize":
     _register()
+    if "RANK" in os.environ and os.environ.get("MUSTER_HANG_WATCH"):
+        _start_recorder()
     _import_hidden()

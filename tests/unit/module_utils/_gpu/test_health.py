@@ -51,6 +51,8 @@ def gpu(bus: str = "1B", **parts: str) -> str:
             "<remapped_row_pending>No</remapped_row_pending><remapped_row_failure>No</remapped_row_failure></remapped_rows>"
         ),
         "temperature": "<temperature><gpu_temp>34 C</gpu_temp></temperature>",
+        "memory": "<fb_memory_usage><total>81559 MiB</total><used>1024 MiB</used></fb_memory_usage>",
+        "load": "<utilization><gpu_util>97 %</gpu_util><memory_util>3 %</memory_util></utilization>",
     }
     facts.update(parts)
     link = facts.pop("link")
@@ -79,6 +81,8 @@ GOOD = GpuState(
     throttle=[],
     persistence=True,
     temperature_c=34,
+    load_percent=97,
+    memory_used_mib=1024,
     fabric_state="Completed",
 )
 

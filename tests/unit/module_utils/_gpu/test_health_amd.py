@@ -69,6 +69,18 @@ def test_an_amd_gpu_without_counters(tmp_path: Path) -> None:
     )
 
 
+def test_how_busy_an_amd_gpu_is(tmp_path: Path) -> None:
+    pci = "/sys/bus/pci/devices/0000:0c:00.0"
+    busy = {
+        f"{pci}/gpu_busy_percent": "98\n",
+        f"{pci}/mem_info_vram_used": f"{3 << 30}\n",
+        f"{pci}/hwmon/hwmon4/temp2_input": "54500\n",
+        f"{pci}/hwmon/hwmon4/temp3_input": "60000\n",
+    }
+    [state] = read_gpu_health(Machine({"files": {**amd()["files"], **busy}}, tmp_path)).devices or []
+    assert (state.load_percent, state.memory_used_mib, state.temperature_c) == (98, 3072, 54)
+
+
 def test_amd_parsers() -> None:
     assert [parse_count(text) for text in ("ue: 0\nce: 1\n", "ce: 1\nue: 5\n", "ue:x", "")] == [0, 5, None, None]
     assert [parse_features(text) for text in ("feature mask: 0x1", "feature mask: 0x2", "", "0x1")] == [

@@ -70,7 +70,14 @@ def test_a_job_survives_json() -> None:
     assert job.rendezvous == Rendezvous("10.0.0.1", 29500)
     assert job.gang == GangSettings(29499, 12, 0, ["n1"])
     assert job.environment == [Variable("OMP_NUM_THREADS", "1", "muster", "2 cores", layer="machine")]
-    assert job.to_dict() == {**JOB, "container": None, "metrics_pattern": None, "notice": None}
+    assert job.to_dict() == {
+        **JOB,
+        "container": None,
+        "metrics_pattern": None,
+        "notice": None,
+        "hang_watch": 0,
+        "hang_action": "warn",
+    }
 
 
 def test_a_job_with_unknown_or_missing_keys_is_refused() -> None:

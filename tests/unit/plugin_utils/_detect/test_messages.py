@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ansible_collections.muster.train.plugins.plugin_utils._detect import files, links, rows
+from ansible_collections.muster.train.plugins.plugin_utils._detect import files, gpus_text, links, rows
 from ansible_collections.muster.train.tests.support.screens import Message, kept, page_of
 from ansible_collections.muster.train.tests.unit.plugin_utils._detect import (
     test_files,
+    test_gpus_in_use,
     test_links,
     test_page,
     test_text,
@@ -27,6 +28,8 @@ def messages() -> Iterator[Message]:
     yield "links", [links.summary(test_links.gpu(pairs, count)) for pairs, count, _named in test_links.SUMMARIES]
     for name, document in test_page.PAGES.items():
         yield f"page: {name}", [text for text in document.texts if not text.startswith("/*")]
+    for name, nodes in test_gpus_in_use.SCREENS.items():
+        yield f"gpus: {name}", gpus_text.lines_of(nodes, 120, every=False)
     for kind, write in files.WRITERS.items():
         yield f"file: {kind}", write(test_files.WITH_REASONS).splitlines()
     yield "file: refused", [test_files.refusal(kind, value) for kind, value in test_files.REFUSED]

@@ -43,12 +43,14 @@ def test_the_whole_request() -> None:
     nothing = ("nproc", "nnodes", "config", "config_name", "module", "master_port", "time_limit", "wait")
     choices = {"config_option": "--config", "launcher": "torchrun", "mode": "auto", "output": "table"}
     switches = {"follow": True, "sync": False, "all": False, "max_restarts": 0, "lines": 0}
+    choices.update(hang_action="warn")
     defaults: dict[str, Any] = {
         **dict.fromkeys((*nothing, "metrics_pattern", "on_end", "page", "run_id")),
         **choices,
         **switches,
         "script_args": [],
         "env": {},
+        "hang_watch": 120,
     }
     default = {name: (value, "default") for name, value in defaults.items()}
     given = {**extra_vars, **default, "script": ("train.py", "cluster")}

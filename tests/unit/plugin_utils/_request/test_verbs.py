@@ -11,8 +11,8 @@ LAUNCH = {parameter.name: parameter for parameter in verbs.VERBS["launch"]}
 def test_the_launch_parameters() -> None:
     assert " ".join(LAUNCH) == (
         "channels threads nproc nnodes config config_name config_option script module script_args launcher label "
-        "master_port max_restarts env follow sync wait all metrics_pattern on_end lines time_limit mode page output "
-        "run_id"
+        "master_port max_restarts env follow sync wait all metrics_pattern on_end lines time_limit hang_watch "
+        "hang_action mode page output run_id"
     )
 
 
@@ -29,6 +29,7 @@ def test_the_other_verbs() -> None:
         "list": ["run_id", "where", "sort", "last", "output"],
         "note": ["run_id", "note", "output"],
         "compare": ["runs", "last", "output"],
+        "gpus": ["all", "output"],
         "detect": ["output", "page", "mode"],
         "discover": ["cluster", "nodes", "hosts", "node_list", "user", "accept_keys", "force", "output"],
         "setup": ["output", "page", "mode"],

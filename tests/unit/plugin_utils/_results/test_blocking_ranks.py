@@ -84,3 +84,33 @@ def test_a_rank_that_exited_early_is_the_cause_of_a_failed_run() -> None:
     verdict = judge(*parts)
     assert (verdict.verdict, verdict.node, verdict.rank) == ("failed", "node1", 2)
     assert len(verdict.consequences) == 1
+
+
+HANG = {
+    "collective": {"group": "default_pg", "op": "all_reduce", "seq": 7, "last": 7, "is_pending": True},
+    "waiting": [0, 1, 2],
+    "absent": [3],
+    "node": "node1",
+}
+STOPPED = [
+    run("node0", "stopped", hang=HANG, end={"verdict": "failed", "why": "node1: hung: …", "node": "node1", "rank": 3}),
+    run("node1", "stopped"),
+]
+
+
+def test_a_run_that_was_stopped_because_it_hung_failed_by_the_absent_rank() -> None:
+    verdict = judge(*STOPPED)
+    assert (verdict.verdict, verdict.node, verdict.rank) == ("failed", "node1", 3)
+    assert verdict.cause is not None
+    assert verdict.cause.exit_code is None
+
+
+def test_the_rank_that_a_run_hung_for_explains_the_timeouts_of_the_others() -> None:
+    cause = cause_of({**HANGING[0], "hang": {**HANG, "node": "n1"}}, HANGING[1])
+    assert cause is not None
+    assert (cause.cause.node, cause.cause.rank) == ("n1", 3)
+
+
+def test_a_rank_that_failed_by_itself_is_the_cause_although_the_run_hung_before() -> None:
+    failed_itself = failed("n0", failure(0, 1, message="ValueError: bad"), hang=HANG)
+    assert cause_of(failed_itself, {"node": "n1", "phase": "stopped"}) is None

@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._records.hang_verdict import judge as judge_hang
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line
 from ansible_collections.muster.train.plugins.plugin_utils._results import (
     comparison_text,
     events,
     experiment,
+    hangs,
     report,
     stacks,
     summary,
@@ -28,6 +31,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.rank_place i
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import claimed
 from ansible_collections.muster.train.plugins.plugin_utils._results.slot_queue import Queue, queue_lines
 from ansible_collections.muster.train.tests.support.screens import Message, errors, kept, page_of, refusal
+from ansible_collections.muster.train.tests.unit.module_utils._records import test_hang
 from ansible_collections.muster.train.tests.unit.plugin_utils._results import (
     test_blocking_ranks,
     test_causes,
@@ -132,6 +136,11 @@ def of_ranks(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[Message]
     yield "ranks: not placed", [refusal(node_of, *arguments) for arguments in test_rank_place.UNPLACED]
     for name, infos in (("a hang", test_stacks.hang()), ("without some ranks", test_stacks.SILENT)):
         yield f"stacks: {name}", stacks.lines_of(stacks.stacks_of(infos), WIDTH)
+    for name, looks in test_hang.CASES.items():
+        yield (
+            f"hang: {name}",
+            [hangs.text_of(dataclasses.replace(judge_hang(looks), silent_s=121.0, at="2026-11-20T14:42:53Z"))],
+        )
     text = stacks.text_of(stacks.stacks_of(test_stacks.hang())[2], "r", "2026-11-20T14:30:52Z")
     yield "stacks: of one rank", text.splitlines()
     yield "log: too much at once", test_log_stream.overflow(folder)[1][:1]

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RunRecord
+from ansible_collections.muster.train.plugins.module_utils._text.spans import spans
 from ansible_collections.muster.train.plugins.plugin_utils._results import report
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos, runs_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.rows import duration, losses
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
-from ansible_collections.muster.train.plugins.plugin_utils._text.spans import spans
 
 RUN_ID = "multinode_42ch_256th_20261120_143052"
 

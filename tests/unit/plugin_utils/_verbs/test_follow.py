@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice, repeat
 from typing import Any
@@ -65,6 +66,19 @@ def test_the_end(looks: Iterable[Read], answers: Sequence[Any], phase: str, aske
     head = Head(looks, answers)
     assert head.conclude(follow.watch).result == ended(phase)
     assert head.asked == asked
+
+
+def hanging(count: int, hang: object) -> str:
+    return f"{json.dumps({'phase': 'running', 'hang': hang})}\n{json.dumps({'count': count})}\n"
+
+
+def test_a_hang_is_said_once_and_taken_back() -> None:
+    hang = {"collective": {"group": "default_pg", "op": "all_reduce", "seq": 7}, "waiting": [0], "absent": [1]}
+    looks = [reads("running", {"count": 1}), hanging(2, hang), hanging(3, hang), hanging(4, None), hanging(5, hang)]
+    head = Head([*looks, reads("stopped", {})])
+    head.conclude(follow.watch)
+    news = [line for line in head.printed if "#7" in line or "again" in line]
+    assert [("#7" in line, "rank 1 never" in line) for line in news] == [(True, True), (False, False), (True, True)]
 
 
 def test_each_read_has_a_marker_of_its_own() -> None:

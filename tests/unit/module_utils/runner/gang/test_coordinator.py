@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.gang import ABSENT, LOST
-from ansible_collections.muster.train.plugins.module_utils.runner.gang.coordinator import GATHER_S, OVER, join_names
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.coordinator import GATHER_S, OVER
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.end_cause import join_names
 from ansible_collections.muster.train.tests.support.coordinators import end_of, kinds, make_coordinator, report
 
 

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What real processes answer that are asked for their recorded collectives."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.plugins.module_utils.runner.process import Process
+from ansible_collections.muster.train.plugins.module_utils.runner.stacks import handler, parse, recorder, sitecustomize
+
+pytestmark = pytest.mark.slow
+
+SOURCE = Path(str(sitecustomize.__file__))
+WATCHED = {"RANK": "3", "MUSTER_HANG_WATCH": "120"}
+# torch's module as far as it matters, in a process that then does something.
+FAKE = """
+import ctypes, os, sys, time, types
+
+answers = iter([b'{"entries": [1, 2, 3]}', b'{"entries": [4]}'])
+module = types.SimpleNamespace(_dump_fr_trace_json=lambda: next(answers), _dump_nccl_trace_json=lambda: b"{}")
+sys.modules["torch._C._distributed_c10d"] = module
+os.write(1, b"ready\\n")
+"""
+SLEEP = "time.sleep(60)"
+Start = Callable[..., Process]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    archive, begun = tmp_path / "site.zip", []
+    with zipfile.ZipFile(archive, "w") as stream:
+        stream.writestr(SOURCE.name, SOURCE.read_text())
+
+    def start_one(program: str, variables: dict[str, str] | None = None) -> Process:
+        given = WATCHED if variables is None else variables
+        environment = {**{name: value for name, value in os.environ.items() if name not in WATCHED}, **given}
+        child = subprocess.Popen(
+            [sys.executable, "-c", program], env={**environment, "PYTHONPATH": str(archive)}, stdout=subprocess.PIPE
+        )
+        begun.append(child)
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+        process = process_tree.look(child.pid)
+        assert process is not None
+        return process
+
+    yield start_one
+    for child in begun:
+        child.kill()
+        child.communicate()
+
+
+def test_each_question_has_its_own_answer(start: Start) -> None:
+    process = start(FAKE + SLEEP)
+    assert recorder.ask([process]) == {process.pid: '{"entries": [1, 2, 3]}'}
+    assert recorder.ask([process]) == {process.pid: '{"entries": [4]}'}
+    assert recorder.ask([process]) == {process.pid: ""}  # an error there is no answer of torch's
+
+
+def test_a_rank_without_torch_has_recorded_nothing(start: Start) -> None:
+    process = start(f"import os, time; os.write(1, b'ready\\n'); {SLEEP}")
+    assert recorder.ask([process]) == {process.pid: ""}
+
+
+@pytest.mark.parametrize("variables", [{}, {"RANK": "0"}, {"MUSTER_HANG_WATCH": "120"}], ids=str)
+def test_only_ranks_of_watched_runs_can_be_asked(start: Start, variables: dict[str, str]) -> None:
+    assert recorder.ask([start(FAKE + SLEEP, variables)]) == {}
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["os.closerange(3, 99)", "os.closerange(3, 99); [os.open('/dev/null', os.O_RDWR) for _ in range(20)]"],
+    ids=["closed", "reused"],
+)
+def test_a_program_that_closes_all_files_is_left_alone(start: Start, what: str) -> None:
+    program = FAKE.replace('os.write(1, b"ready\\n")', f'{what}\nos.write(1, b"ready\\n")')
+    process = start(program + SLEEP)
+    assert recorder.ask([process]) == {}
+    assert process_tree.look(process.pid) is not None
+
+
+def test_a_rank_whose_interpreter_is_locked_gives_no_answer_and_others_do(start: Start) -> None:
+    locked, free = start(FAKE + "ctypes.PyDLL(None).sleep(60)"), start(FAKE + SLEEP)
+    assert recorder.ask([locked, free]) == {free.pid: '{"entries": [1, 2, 3]}'}
+
+
+def test_the_thread_that_answers_is_not_one_of_the_program(start: Start) -> None:
+    process = start(FAKE + SLEEP)
+    assert len(parse.parse_faulthandler(handler.ask([process])[process.pid])) == 1
+
+
+def test_the_program_ends_although_the_thread_waits(start: Start) -> None:
+    process = start("import os; os.write(1, b'ready\\n')")
+    os.waitpid(process.pid, 0)
