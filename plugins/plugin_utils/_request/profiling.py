@@ -16,6 +16,8 @@ DETAILS = {
     "profiler_args": ("rocprof", "nsys"),
     "profile_ranks": ("rocprof", "nsys"),
 }
+# The launchers that put a profiler in front of each rank.
+PROFILED = ("torchrun", "python")
 
 
 def profiling_errors(settings: Mapping[str, Setting]) -> Iterator[str]:
@@ -37,11 +39,11 @@ def profiling_errors(settings: Mapping[str, Setting]) -> Iterator[str]:
             f"stats: expected statistics or an input file, saw {observed['stats']} and {observed['rocprof_input']}; "
             "the file says what is collected: write stats: true there, or give only one of them"
         )
-    launcher = settings.get("launcher")
+    launcher = settings["launcher"]["value"] if "launcher" in settings else PROFILED[0]
     for name in ("rocprof", "nsys"):
-        if name in given and launcher and launcher["value"] == "exec":
+        if name in given and launcher not in PROFILED:
             yield (
-                f"{name}: the launcher exec starts no ranks that could be profiled, saw {observed[name]}; "
+                f"{name}: the launcher {launcher} puts no profiler in front of its ranks, saw {observed[name]}; "
                 "give -e launcher=torchrun, or let the program itself start the profiler"
             )
 

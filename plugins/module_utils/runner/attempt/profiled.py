@@ -21,5 +21,5 @@ def command_of(argv: list[str], rank: int) -> list[str]:
 
 
 if __name__ == "__main__":
-    own = command_of(sys.argv[1:], int(os.environ["RANK"]))
-    os.execvp(own[0], own)
+    arguments = command_of(sys.argv[1:], int(os.environ["RANK"]))
+    os.execvp(arguments[0], arguments)

@@ -50,10 +50,10 @@ ROCPROF = ["-d", f"{RUN_DIR}/outputs/rank_%env{{RANK}}%_rocprof", "--"]
 NSYS = ["profile", "-o", f"{RUN_DIR}/outputs/rank_%q{{RANK}}_nsys.%p"]
 
 
-def argv(found: str, runtime: str, **parameters: Any) -> list[str]:
+def argv(tool: str, runtime: str, **parameters: Any) -> list[str]:
     """The command of the second of two nodes on which that is found."""
     asked, of = request(2, script_args=["-x"], **parameters), policy(runtime=runtime)
-    command: list[str] = make_plan(asked, of, nodes(2, **FOUND[found]))["jobs"]["node1"]["argv"]
+    command: list[str] = make_plan(asked, of, nodes(2, **FOUND[tool]))["jobs"]["node1"]["argv"]
     return command
 
 
@@ -63,7 +63,7 @@ CAPTURE = "--capture-range=cudaProfilerApi"
 
 
 @pytest.mark.parametrize(
-    ("found", "parameters", "expected"),
+    ("tool", "parameters", "expected"),
     [
         ("rocprofv3", {"rocprof": True}, [*HOST, "--kernel-trace", *ROCPROF, PYTHON, "-u", *TRAIN]),
         (
@@ -110,8 +110,8 @@ CAPTURE = "--capture-range=cudaProfilerApi"
         ),
     ],
 )
-def test_on_the_host(found: str, parameters: dict[str, Any], expected: list[str]) -> None:
-    assert argv(found, "host", **parameters) == expected
+def test_on_the_host(tool: str, parameters: dict[str, Any], expected: list[str]) -> None:
+    assert argv(tool, "host", **parameters) == expected
 
 
 @pytest.mark.parametrize(

@@ -98,5 +98,6 @@ def test_another_variable_may_be_given_beside_the_sweep() -> None:
 def test_runs_with_and_without_a_profiler() -> None:
     asked = sweep({"rocprof": [False, True], "channels": [28, 42]}, stats=True, profile_ranks="0")
     request = make(asked, verb="sweep", defaults=DEFAULTS)
-    points = read_points(request["parameters"]["sweep"]["value"])
+    axes: Any = request["parameters"]["sweep"]["value"]
+    points = read_points(axes)
     assert [point["rocprof"] for point in points] == [False, False, True, True]
