@@ -48,7 +48,7 @@ def gather_facts(play: Play, host: str) -> dict[str, Any]:
     address = policy.get("launch_head_address") or play.read_values(first, ["ansible_host"]).get("ansible_host")
     head, port = str(address or ""), defaults.get("master_port") or checked["first_port"]
     # Setup writes the compose file, so that only a launch looks into containers.
-    profiler = profiler_of(defaults) if policy.get("launch_runtime") == "host" else None
+    profiler = profiler_of(defaults) if policy.get("launch_runtime", "host") == "host" else None
     options = {
         "workdir": policy.get("launch_workdir"),
         "code_dir": policy.get("launch_code_dir", "~/muster/code"),
