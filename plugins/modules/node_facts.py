@@ -63,6 +63,11 @@ options:
       - A relative path starts at O(code_dir).
     type: str
   compose_service: {description: The service in O(compose_file)., type: str, default: train}
+  profiler:
+    description:
+      - A profiler to look for, on the node or, with O(compose_file), in a container that is started for a moment.
+    type: str
+    choices: [rocprofv3, nsys]
   reach:
     description: Ports to connect to, as V(10.0.0.1:29500) or V([fd00::1]:29500). Nothing is sent.
     type: list
@@ -87,8 +92,8 @@ options:
       - A name adds a part, V(all) adds all, and a name after C(!) removes one (from all, if nothing is added).
       - V(min) is always gathered. It is the identity, the work directory and the interpreter. V(!min) has no effect.
       - V(rdma) and V(gpu) become separate facts. V(gpu), V(gpu_health), V(gpu_processes), V(code),
-        V(tools), V(engine), V(kernel_log), V(sudo) and, with O(compose_file), V(inherited) run commands, the others do
-        not.
+        V(tools), V(engine), V(kernel_log), V(sudo), O(profiler) and, with O(compose_file), V(inherited) run commands,
+        the others do not.
     type: list
     elements: str
     aliases: [gather_subset]
@@ -350,6 +355,13 @@ ansible_facts:
             podman: {description: Podman., type: str}
             apptainer: {description: Apptainer or Singularity., type: str}
             slurm: {description: Slurm., type: str}
+        profiler:
+          description: O(profiler), null if it was not looked for.
+          type: dict
+          contains:
+            path: {description: 'How it is started there, null if it was not found.', type: str}
+            version: {description: The version that it prints., type: str}
+            why: {description: Why it could not be looked for., type: str}
         kernel:
           description: The kernel.
           type: dict
@@ -575,6 +587,7 @@ def main() -> None:
             "images": {"type": "list", "elements": "str", "default": []},
             "compose_file": {"type": "str"},
             "compose_service": {"type": "str", "default": "train"},
+            "profiler": {"type": "str", "choices": ["rocprofv3", "nsys"]},
             "reach": {"type": "list", "elements": "str", "default": []},
             "as_root": {"type": "list", "elements": "str", "default": []},
             "probe_disks": {"type": "bool", "default": False},
@@ -613,6 +626,7 @@ def main() -> None:
         images=tuple(params["images"]),
         compose_file=params["compose_file"],
         compose_service=params["compose_service"],
+        profiler=params["profiler"],
         reach=tuple(params["reach"]),
         as_root=tuple(params["as_root"]),
         probe_disks=params["probe_disks"] and not module.check_mode,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
 from ansible_collections.muster.train.tests.support.faults import (
+    AMD,
     CPU,
     IB,
     NO_HOST_KEY,
@@ -16,9 +17,17 @@ from ansible_collections.muster.train.tests.support.faults import (
     root_in_a_foreign_directory,
     session,
 )
+from ansible_collections.muster.train.tests.support.preflight_parts import Facts
 
 MINE = {"pid": 77, "uid": 0, "command": "python", "run_id": "multinode_1ch_1th_20261101_000000"}
 RUNNER = {"run_id": "multinode_2ch_2th_20261102_000000", "nonce": None, "node": "node1", "pid": 9, "since": None}
+
+
+def profiled(facts: Facts) -> None:
+    if not facts["node"]["profiler"]:
+        facts["node"]["profiler"] = {"path": "/opt/rocm/bin/rocprofv3", "version": "1.1.0"}
+
+
 STARTS = [
     # Who answers, and who it is
     Fault("unreachable host", IB, "answer", "error", options=lambda: {"silent": "timed out"}),
@@ -66,6 +75,24 @@ STARTS = [
     Fault("other torch", IB, "torch", change=put("versions", torch="2.5.1")),
     Fault("other NCCL", IB, "nccl", change=put("versions", nccl="2.21.5")),
     Fault("other Python", CPU, "python", "warn", change=put("versions", python="3.12.1")),
+    Fault(
+        "no profiler",
+        AMD,
+        "profiler",
+        change=node(profiler={"path": None}),
+        options=lambda: {"both": profiled, "profiler": "rocprof"},
+    ),
+    Fault(
+        "a profiler that could not be looked for",
+        AMD,
+        "profiler",
+        "error",
+        change=node(profiler={"path": None, "why": "no answer"}),
+        options=lambda: {"both": profiled, "profiler": "rocprof"},
+    ),
+    Fault(
+        "a profiler of other GPUs", AMD, "profiler", node=None, options=lambda: {"both": profiled, "profiler": "nsys"}
+    ),
     Fault(
         "no linger for systemd",
         CPU,

@@ -190,6 +190,7 @@ def report(
     mode: str = "auto",
     expected: dict[str, Any] | None = None,
     thresholds: Mapping[str, float] | None = None,
+    profiler: str | None = None,
 ) -> Report:
     """The report on two such machines, node0 and node1: tree and changes alter node1, silent mutes it."""
     one, two = facts_of(name, 0), facts_of(name, 1, tree)
@@ -204,7 +205,7 @@ def report(
         if silent
         else Node.from_facts("node1", two, addresses[1], [(env or {}, LAUNCH_NODE_ENV)]),
     ]
-    launch = Launch(files={"script": ("train.py", "cluster")})
+    launch = Launch(files={"script": ("train.py", "cluster")}, profiler=profiler)
     library = ("rccl", "2.21.5") if one["gpu"]["vendor"] == "amd" else ("", "2.27.7")
     rules = dataclasses.replace(policy or ClusterPolicy(), library=library[0], version=library[1])
     users = Users(FabricPolicy(mode, DEFAULT))

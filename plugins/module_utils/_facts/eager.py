@@ -14,10 +14,21 @@ from .._gpu.amd import devices as amd_devices
 from .._gpu.amd import health as amd_health
 from .._gpu.nvidia import devices as nvidia_devices
 from .._gpu.nvidia import health as nvidia_health
-from .._software import changes, tree
+from .._software import changes, profilers, tree
 from .._system import gpu_processes, processes
 
 
 def readers() -> tuple[ModuleType, ...]:
     """Return the readers, all of them imported."""
-    return (amd_devices, amd_health, nvidia_devices, nvidia_health, changes, tree, gpu_processes, processes, service)
+    return (
+        amd_devices,
+        amd_health,
+        nvidia_devices,
+        nvidia_health,
+        changes,
+        tree,
+        profilers,
+        gpu_processes,
+        processes,
+        service,
+    )

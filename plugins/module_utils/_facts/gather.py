@@ -19,7 +19,7 @@ from .._records.gpu import Gpu, GpuProcess
 from .._records.node import Config, File, NodeFacts, TrainingPython, Workdir
 from .._records.rdma import Rdma
 from .._records.subsets import HEALTH
-from .._records.system import Disk, Inherited, Limit, Memlock
+from .._records.system import Disk, Inherited, Limit, Memlock, ProfilerTool
 from .._software.code import read_code
 from .._software.files import find_python, locate, read_config, read_file
 from .._software.tools import read_tools
@@ -85,6 +85,7 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
         "python": lambda: find_python(host, query.code_dir, query.python),
         **{name: probe for name, probe in subsets.items() if name in query.subset},
         **_health_probes(host, query),
+        **({"profiler": lambda: _read_profiler(host, query)} if query.profiler else {}),
     }
     disks = _disks(query) if "disk" in query.subset else []
     # One probe per disk: a file server that does not answer must not delay the others.
@@ -115,6 +116,7 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
         else None,
         versions=answers.get("versions"),
         tools=answers.get("tools"),
+        profiler=answers.get("profiler"),
         kernel=answers.get("kernel"),
         inherited=answers.get("inherited"),
         timings=_timings(times),
@@ -172,6 +174,16 @@ def _read_inherited(host: LiveHost, query: FactsQuery, warn: Callable[[str], Non
         file = locate(host, query.code_dir, query.compose_file)
         inherited += read_service(host, query.docker, file, query.compose_service, warn)
     return inherited
+
+
+def _read_profiler(host: Host, query: FactsQuery) -> ProfilerTool:
+    from .._software.profilers import read_profiler, read_profiler_inside  # only a launch with a profiler compiles it
+
+    if query.compose_file is None:
+        return read_profiler(host, str(query.profiler))
+    file = locate(host, query.code_dir, query.compose_file)
+    run = [*query.docker, "compose", "--file", file, "run", "--no-deps"]
+    return read_profiler_inside(host, str(query.profiler), run, query.compose_service)
 
 
 def _read_gpu_processes(host: Host) -> list[GpuProcess] | None:

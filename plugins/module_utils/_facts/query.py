@@ -28,6 +28,7 @@ class FactsQuery:
     images: tuple[str, ...] = ()
     compose_file: str | None = None
     compose_service: str = "train"
+    profiler: str | None = None
     reach: tuple[str, ...] = ()
     as_root: tuple[str, ...] = ()
     probe_disks: bool = False

@@ -15,7 +15,7 @@ from .holder import LaunchHolder
 from .known import Record
 from .path_part import PathPart
 from .subsets import HEALTH
-from .system import Container, Disk, Inherited, Kernel, Limit, Memlock, Tools, Versions
+from .system import Container, Disk, Inherited, Kernel, Limit, Memlock, ProfilerTool, Tools, Versions
 
 if TYPE_CHECKING:  # on the node every file of a module is compiled anew, and only preflight asks how a node is
     from . import health
@@ -206,6 +206,7 @@ class NodeFacts(Record):
     disks: list[Disk] | None = None
     versions: Versions | None = None
     tools: Tools | None = None
+    profiler: ProfilerTool | None = None
     kernel: Kernel | None = None
     inherited: list[Inherited] | None = None
     timings: dict[str, int] = field(default_factory=dict)

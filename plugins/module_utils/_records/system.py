@@ -118,6 +118,18 @@ class Tools(Record):
 
 
 @frozen
+class ProfilerTool(Record):
+    """A profiler where the ranks run: how it is started there, None where it is missing, and its version.
+
+    why: the reason where it could not be looked for.
+    """
+
+    path: str | None = None
+    version: str | None = None
+    why: str | None = None
+
+
+@frozen
 class Kernel(Record):
     """The kernel: its release, what its command line says of PCI and memory, and the modules RDMA needs.
 

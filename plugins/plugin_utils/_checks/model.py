@@ -15,6 +15,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 
 from .._cluster.node import Node, NodeAnswer, Silent, UserLayer
 from .._cluster.policy import ClusterPolicy
+from .._cluster.profilers import input_of, profiler_of
 from .._cluster.script import is_program_name
 from .._findings.finding import Finding, Status
 from .._findings.invocation import Invocation
@@ -38,6 +39,7 @@ class Launch:
     nonce: str = "0"
     restarts: int = 0
     files: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    profiler: str | None = None
     invocation: Invocation = field(default_factory=Invocation)
 
     @classmethod
@@ -46,6 +48,8 @@ class Launch:
         port, label = str(defaults.get("master_port") or ""), LAUNCH_DEFAULTS.label
         launcher = str(defaults.get("launcher") or "torchrun")
         files = {kind: (str(defaults[kind]), label) for kind in ("script", "config") if defaults.get(kind)}
+        if path := input_of(defaults):
+            files["rocprof_input"] = (path, label)
         if is_program_name(launcher, defaults.get("script")):
             files.pop("script")
         return cls(
@@ -53,6 +57,7 @@ class Launch:
             port=int(port) if port.isdigit() else None,
             port_origin=label,
             files=files,
+            profiler=profiler_of(defaults),
             invocation=invocation,
         )
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._checks.launch import GATHERED
+from .._cluster.profilers import PROFILERS, input_of, profiler_of
 
 # The variables of the policy that the options come from.
 POLICY = (
@@ -25,7 +26,8 @@ def facts_options(node: str, given: Mapping[str, Any], policy: Mapping[str, Any]
     layers = [layer for layer in (given["env"], policy["launch_node_env"], policy["launch_env"]) if layer]
     paths = [layer["PYTHONPATH"] for layer in layers if "PYTHONPATH" in layer]
     compose_file = policy["launch_compose_file"] if policy["launch_runtime"] == "docker" else ""
-    files = [given["script"], given["config"], compose_file, policy["launch_shared_output_dir"]]
+    profiler = profiler_of(given)
+    files = [given["script"], given["config"], input_of(given), compose_file, policy["launch_shared_output_dir"]]
     head, port = policy["launch_head_address"], given["master_port"]
     names = [head] if _NAME.fullmatch(head) else []
     options = {
@@ -43,6 +45,7 @@ def facts_options(node: str, given: Mapping[str, Any], policy: Mapping[str, Any]
         "docker": policy["launch_docker"],
         "compose_file": compose_file or None,
         "compose_service": policy["launch_compose_service"],
+        "profiler": PROFILERS[profiler].program if profiler else None,
         "subset": [*GATHERED, *(["names"] if names else [])],
         "as_text": True,
     }

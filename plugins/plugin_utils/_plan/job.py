@@ -26,7 +26,7 @@ from .._cluster.script import is_program_name
 from .._findings.origin import FOR_ONE_RUN, MUSTER, Layer
 from .._nccl import variable_layers
 from .._text.placeholders import expand
-from . import outputs, recorder, trackers
+from . import outputs, profiling, recorder, trackers
 from .launchers.base import Program, Start
 from .launchers.registry import LAUNCHERS
 from .runtimes.base import Part
@@ -72,7 +72,8 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
     topology_file = node.gpu.topology_file.path if node.gpu and node.gpu.topology_file else None
     part = Part(run_id, nonce, node.name, node_rank, run_dir, topology_file)
     execution = RUNTIMES[policy.runtime].execution(policy, facts, part)
-    launcher = settings["launcher"]["value"]
+    values = {name: setting["value"] for name, setting in settings.items()}
+    launcher = values["launcher"]
     command = LAUNCHERS[launcher](
         Start(
             run_id=run_id,
@@ -86,6 +87,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
             world_size=run.world_size,
             address=run.rendezvous.address,
             port=run.rendezvous.port,
+            wrapper=profiling.wrapper(values, facts, execution.python, run_dir, output_dir),
         )
     )
     watched_s = settings["hang_watch"]["value"]

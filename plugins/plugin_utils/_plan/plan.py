@@ -21,13 +21,14 @@ from .._cluster.head_name import decide_address
 from .._cluster.machines import machine as machine_of
 from .._cluster.node import Node
 from .._cluster.policy import ClusterPolicy, check_alike
+from .._cluster.profilers import input_of, profiler_of
 from .._cluster.script import is_program_name
 from .._findings.finding import Finding, PlanError
 from .._findings.invocation import Invocation
 from .._findings.remedy import sentence
 from .._nccl.environments import make as make_environments
 from .._nccl.environments import users_of
-from . import outputs, ranks
+from . import outputs, profiling, ranks
 from .job import Run, job_of
 from .launchers.registry import LAUNCHERS
 from .runtimes.registry import RUNTIMES
@@ -85,6 +86,7 @@ def make_plan(
     environments = make_environments(views, settings, policy.env, address.value, ranks_on_machine)
     findings += launch.with_levels([*count_findings, *address_findings, *environments.findings], checks)
     run = Run(request, policy, active, waiting, count.nproc, Rendezvous(address.value, port.number))
+    findings += profiling.check_ranks(settings, run.world_size)
     jobs = {
         node.name: job_of(run, node, node_rank, environments.nodes[node.name].variables).to_dict()
         for node_rank, node in enumerate(nodes)
@@ -120,9 +122,10 @@ def _check(
 ) -> list[Finding]:
     """Check the launch against the nodes' facts."""
     settings = request["parameters"]
+    values = {name: setting["value"] for name, setting in settings.items()}
     files = {
         what: (str(setting["value"]), setting["origin"])
-        for what in ("script", "config")
+        for what in ("script", "config", *(["rocprof_input"] if input_of(values) else []))
         if (setting := settings[what])["value"] is not None
         and not (what == "script" and is_program_name(settings["launcher"]["value"], setting["value"]))
     }
@@ -148,6 +151,7 @@ def _check(
             nonce=request["nonce"],
             restarts=settings["max_restarts"]["value"],
             files=files,
+            profiler=profiler_of(values),
             invocation=Invocation.of(request),
         ),
     )

@@ -22,7 +22,20 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .._findings.errors import display
 from .._text import placeholders
-from . import axes, conditions, host_list, metrics_pattern, note_text, on_end, regex, run_id, run_ids, variable_names
+from . import (
+    axes,
+    conditions,
+    host_list,
+    metrics_pattern,
+    note_text,
+    on_end,
+    rank_list,
+    regex,
+    run_id,
+    run_ids,
+    variable_names,
+)
+from .invalid_value import InvalidValue, unexpected
 
 Value = str | int | bool | list[str] | dict[str, Any] | None
 
@@ -97,6 +110,7 @@ def expected(parameter: Parameter) -> str:
         "axes": axes.EXPECTED,
         "note": note_text.EXPECTED,
         "run_ids": run_ids.EXPECTED,
+        "ranks": rank_list.EXPECTED,
         "hosts": "hosts such as head,gpu[01-16] or train@10.0.0.1:2222",
     }[parameter.type]
 
@@ -111,23 +125,7 @@ def read(parameter: Parameter, raw: object) -> Value:
     except InvalidValue:
         raise
     except (ValueError, RecursionError):
-        raise _unexpected(expected(parameter), raw) from None
-
-
-class InvalidValue(ValueError):
-    """Why a value is refused, in one line; observed and expected are its parts, None where the line has none.
-
-    The line for a secret in `env` does not show the value, so nothing else may: only a reader says what was observed.
-    """
-
-    def __init__(self, line: str, observed: str | None = None, expected: str | None = None) -> None:
-        super().__init__(line)
-        self.observed, self.expected = observed, expected
-
-
-def _unexpected(wanted: str, raw: object) -> InvalidValue:
-    observed = display(raw)
-    return InvalidValue(f"expected {wanted}, saw {observed}", observed, wanted)
+        raise unexpected(expected(parameter), raw) from None
 
 
 def _refuse_unknown_placeholders(value: Value) -> None:
@@ -208,7 +206,7 @@ def _checked(check: Callable[[str], str]) -> Callable[[Parameter, object], str]:
         try:
             return check(_text(raw))
         except ValueError as error:
-            raise _unexpected(str(error) or expected(parameter), raw) from None
+            raise unexpected(str(error) or expected(parameter), raw) from None
 
     return checked
 
@@ -243,7 +241,7 @@ def _environment(parameter: Parameter, raw: object) -> dict[str, str]:
     except ValueError:
         if assignment := ASSIGNMENT.fullmatch(str(raw)):
             example = _mapping_hint({assignment[1]: assignment[2]})
-            raise _unexpected(example, raw) from None
+            raise unexpected(example, raw) from None
         raise
     if not isinstance(mapping, dict):
         raise ValueError
@@ -296,4 +294,5 @@ READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "axes": lambda _parameter, raw: axes.read_axes(raw),
     "note": _checked(note_text.check),
     "run_ids": lambda _parameter, raw: run_ids.read_run_ids(raw),
+    "ranks": lambda _parameter, raw: rank_list.read_ranks(raw),
 }

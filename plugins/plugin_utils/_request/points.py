@@ -14,8 +14,9 @@ from .._findings.origin import DEFAULT, Layer, Origin
 from .._text.nearest import nearest, question
 from .axes import VARIABLE, combinations, parameters_of
 from .contradictions import launch_errors
+from .invalid_value import InvalidValue
 from .nodes import Inventory
-from .parameters import InvalidValue, read
+from .parameters import read
 from .settings import OF_A_PROGRAM, OTHER_NAMES, PROGRAM, Setting, setting_of
 from .verbs import DECIDED_BY_SWEEP, VERBS
 

@@ -13,7 +13,8 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._findings.errors import display, error_record
 from .._findings.origin import DEFAULT, FOR_ONE_RUN, LAUNCH_DEFAULTS, Layer, Origin
 from .._text.nearest import nearest, question
-from .parameters import InvalidValue, Parameter, Value, read
+from .invalid_value import InvalidValue
+from .parameters import Parameter, Value, read
 from .verbs import DECIDED_BY_SWEEP, VERBS, parameter_names
 
 # Parameters that were given for a run hold again when it is launched again under its run ID.
@@ -25,7 +26,7 @@ OTHER_NAMES = {"launch": OF_LAUNCH, "sweep": OF_LAUNCH}
 PROGRAM = ("script", "module")
 OF_A_PROGRAM = (*PROGRAM, "config", "config_name", "config_option", "script_args")
 # Types for which an empty -e NAME= removes the value of a lower layer; an empty number or choice is a mistake.
-CLEARABLE = ("label", "path", "module", "config_name", "arguments", "environment")
+CLEARABLE = ("label", "path", "module", "config_name", "arguments", "environment", "ranks")
 TEMPLATE = re.compile(r"\{\{|\{%")
 
 

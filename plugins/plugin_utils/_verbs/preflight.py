@@ -20,6 +20,7 @@ from .._checks.report import Report, document, problems, render, report_on, stop
 from .._checks.variables import VARIABLES as CHECK_VARIABLES
 from .._checks.variables import read_checks
 from .._cluster.policy import NAMES, OF_CONTAINER, OF_LIBRARY, ClusterPolicy
+from .._cluster.profilers import PROFILERS, input_of, profiler_of
 from .._findings.errors import ReportedError
 from .._findings.finding import PlanError
 from .._findings.invocation import Invocation
@@ -35,7 +36,7 @@ DOCUMENT, STOP_ON = "preflight_json", "preflight__stop_on"
 POLICY = (*NAMES, *OF_CONTAINER, *OF_LIBRARY, *CHECK_VARIABLES, DOCUMENT, STOP_ON)
 OF_FACTS = (
     *("launch_workdir", "launch_code_dir", "launch_python", "launch_slot", "launch_docker", "launch_head_address"),
-    *("container_data_dirs", "container_image", "preflight_as_root"),
+    *("launch_runtime", "container_data_dirs", "container_image", "preflight_as_root"),
 )
 
 
@@ -46,13 +47,15 @@ def gather_facts(play: Play, host: str) -> dict[str, Any]:
     defaults, first = plain(checked["defaults"]), play.request["nodes"][0]
     address = policy.get("launch_head_address") or play.read_values(first, ["ansible_host"]).get("ansible_host")
     head, port = str(address or ""), defaults.get("master_port") or checked["first_port"]
+    # Setup writes the compose file, so that only a launch looks into containers.
+    profiler = profiler_of(defaults) if policy.get("launch_runtime", "host") == "host" else None
     options = {
         "workdir": policy.get("launch_workdir"),
         "code_dir": policy.get("launch_code_dir", "~/muster/code"),
         "python": policy.get("launch_python"),
         "node": host,
         "slot": policy.get("launch_slot"),
-        "files": _given(defaults.get("script"), defaults.get("config")),
+        "files": _given(defaults.get("script"), defaults.get("config"), input_of(defaults)),
         "config": defaults.get("config") or None,
         "ports": _given(defaults.get("master_port")),
         "data_dirs": policy.get("container_data_dirs"),
@@ -61,6 +64,7 @@ def gather_facts(play: Play, host: str) -> dict[str, Any]:
         "docker": policy.get("launch_docker"),
         "images": _given(policy.get("container_image")),
         "as_root": policy.get("preflight_as_root"),
+        "profiler": PROFILERS[profiler].program if profiler else None,
         "probe_disks": True,
         "asked_at": time.time(),
         "subset": ["all", "!tools"],

@@ -22,7 +22,8 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._action.files import read_text
 from .._cluster import login
 from .._findings.errors import UserError
-from .._request.parameters import InvalidValue, Parameter, read
+from .._request.invalid_value import InvalidValue
+from .._request.parameters import Parameter, read
 from .._results import report as texts
 from .._results import unanswered
 from .._results.infos import runs_of

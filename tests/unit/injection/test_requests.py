@@ -38,6 +38,8 @@ from ansible_collections.muster.train.tests.support.requests import LINE
 
 pytestmark = pytest.mark.slow
 CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+# Without a profiler, its details are refused.
+BESIDE: dict[str, dict[str, object]] = {name: {"rocprof": True} for name in ("rocprof_input", "profiler_args")}
 PARAMETERS = [(verb, parameter) for verb, parameters in VERBS.items() for parameter in parameters]
 
 
@@ -103,7 +105,7 @@ def test_a_parameter(verb: str, parameter: Parameter, texts: dict[str, str]) -> 
 @pytest.mark.parametrize("name", [parameter.name for parameter in VERBS["launch"] if parameter.type == "path"])
 def test_a_path_keeps_what_can_be_one(name: str, texts: dict[str, str]) -> None:
     for text in filter(None, texts.values()):
-        values, lines = ask("launch", {name: text})
+        values, lines = ask("launch", {name: text, **BESIDE.get(name, {})})
         if CONTROL.search(text) or text.startswith("-") or text.isspace() or len(text) > PATH_MAX:
             [line] = lines
             assert line.startswith(f"{name}: expected a path")
@@ -114,8 +116,8 @@ def test_a_path_keeps_what_can_be_one(name: str, texts: dict[str, str]) -> None:
 
 def test_arguments_and_environment_keep_what_is_no_control_character(texts: dict[str, str]) -> None:
     for text in map(escaped, texts.values()):
-        for name, raw in (("script_args", ["--x", text]), ("env", {"X": text})):
-            values, lines = ask("launch", {name: raw})
+        for name, raw in (("script_args", ["--x", text]), ("profiler_args", ["--x", text]), ("env", {"X": text})):
+            values, lines = ask("launch", {name: raw, **BESIDE.get(name, {})})
             if CONTROL.search(text) or len(text) > ARGUMENT_MAX:
                 [line] = lines
                 refuses(name, (line,))

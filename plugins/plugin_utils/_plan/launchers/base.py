@@ -20,7 +20,7 @@ class Program:
 
 @frozen
 class Start:
-    """One node's part of a run, as far as a launcher needs it."""
+    """One node's part of a run, as far as a launcher needs it; wrapper is what stands in front of a rank's command."""
 
     run_id: str
     run_dir: str
@@ -33,6 +33,7 @@ class Start:
     world_size: int
     address: str
     port: int
+    wrapper: tuple[str, ...] = ()
 
 
 @frozen
@@ -43,7 +44,7 @@ class Command:
     environment: Mapping[str, tuple[str, str]]
 
 
-def python_command(start: Start) -> list[str]:
+def python_command(start: Start, *options: str) -> list[str]:
     """Return the command line that runs the program with the interpreter of the training."""
     flag = ["-m"] if start.program.kind == "module" else []
-    return [start.python, *flag, start.program.name, *start.program.arguments]
+    return [start.python, *options, *flag, start.program.name, *start.program.arguments]

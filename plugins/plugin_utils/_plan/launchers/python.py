@@ -21,4 +21,6 @@ def command(start: Start) -> Command:
         "MASTER_ADDR": start.address,
         "MASTER_PORT": str(start.port),
     }
-    return Command(python_command(start), {name: (value, reason) for name, value in environment.items()})
+    return Command(
+        [*start.wrapper, *python_command(start)], {name: (value, reason) for name, value in environment.items()}
+    )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .base import Command, Start
+from .base import Command, Start, python_command
 
 # How long agents wait for each other; importing torch from a cold network file system takes long.
 MEET_SECONDS = 300
@@ -27,12 +27,16 @@ def command(start: Start) -> Command:
         f"--log-dir={start.run_dir}/errors",
         "--max-restarts=0",
     ]
-    if start.program.kind == "module":
-        argv.append("--module")
+    if start.wrapper:
+        # As torchrun itself starts Python: unbuffered.
+        argv += ["--no-python", *start.wrapper, *python_command(start, "-u")]
+    else:
+        module = ["--module"] if start.program.kind == "module" else []
+        argv += [*module, start.program.name, *start.program.arguments]
     environment = {
         "PET_NODE_RANK": (str(start.node_rank), "a spare takes that of a lost node"),
         "NODE_RANK": (str(start.node_rank), "torchrun sets GROUP_RANK only"),
         "NNODES": (str(start.nnodes), "torchrun does not set it"),
         "PET_RDZV_ENDPOINT": (f"{address}:{start.port}", "where the ranks connect; a restart takes the next port"),
     }
-    return Command([*argv, start.program.name, *start.program.arguments], environment)
+    return Command(argv, environment)

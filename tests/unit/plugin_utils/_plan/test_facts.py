@@ -51,6 +51,14 @@ def test_the_ports_of_the_ranks_and_of_the_runners() -> None:
     assert options({"master_port": 29501})["ports"] == [29500, 29501]
 
 
+def test_the_profiler_and_the_file_that_it_reads() -> None:
+    asked = options({"rocprof": True, "rocprof_input": "c.yaml"})
+    assert (asked["profiler"], asked["files"]) == ("rocprofv3", ["train.py", "c.yaml"])
+    assert options({"nsys": True})["profiler"] == "nsys"
+    off = options({"rocprof": False, "rocprof_input": "c.yaml"})
+    assert ("profiler" in off, off["files"]) == (False, ["train.py"])
+
+
 def test_files_that_a_launch_needs() -> None:
     given = {"config": "a.yml"}
     docker = options(given, launch_runtime="docker", launch_compose_file="/c.yml", launch_shared_output_dir="/mnt")

@@ -16,6 +16,7 @@ from ansible_collections.muster.train.tests.unit.plugin_utils._plan import (
     test_placeholders,
     test_plan_layers,
     test_plan_refused,
+    test_profiling,
     test_programs,
     test_spares,
     test_text,
@@ -27,6 +28,7 @@ CASES = {
     "environment": test_plan_layers.CASES,
     "placeholder": test_placeholders.CASES,
     "program": test_programs.CASES,
+    "profiler": test_profiling.CASES,
     "container": test_runtimes.CASES,
 }
 RANKS: dict[str, tuple[int | None, dict[str, int | None]]] = {

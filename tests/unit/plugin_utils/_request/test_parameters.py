@@ -9,6 +9,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import display
 from ansible_collections.muster.train.plugins.plugin_utils._request import parameters, verbs
+from ansible_collections.muster.train.plugins.plugin_utils._request.invalid_value import InvalidValue
 from ansible_collections.muster.train.plugins.plugin_utils._request.variable_names import owned
 
 LAUNCH = {parameter.name: parameter for parameter in verbs.VERBS["launch"]}
@@ -63,6 +64,12 @@ RUN_IDS = [f"train_20261120_143052_{number:04x}" for number in range(21)]
         ("env", '{"A": "1,2=3; $(id)"}', {"A": "1,2=3; $(id)"}),
         ("env", {"TOKENIZERS_PARALLELISM": "false"}, {"TOKENIZERS_PARALLELISM": "false"}),
         ("run_id", "multinode_autoch_autoth_20261120_143052", "multinode_autoch_autoth_20261120_143052"),
+        ("rocprof", "true", True),
+        ("rocprof_input", "counters.yaml", "counters.yaml"),
+        ("profiler_args", "--trace=cuda,nvtx", ["--trace=cuda,nvtx"]),
+        ("profile_ranks", 0, "0"),
+        ("profile_ranks", "0, 8-15", "0,8-15"),
+        ("profile_ranks", [0, "8-15", 3], "0,8-15,3"),
     ],
 )
 def test_read(name: str, raw: object, value: object) -> None:
@@ -136,6 +143,10 @@ REFUSED: dict[str, list[object]] = {
         *({name: "hunter2"} for name in SECRETS),
     ],
     "run_id": ["../../etc"],
+    "rocprof": ["maybe", 2],
+    "rocprof_input": PATHS,
+    "profiler_args": ["--pmc 'open"],
+    "profile_ranks": ["x", "0,", "3-1", "-1", "0-", "1-2-3", "0;1", True, 1.5, [True], [[0]], {"0": 1}, "99999999"],
 }
 # The same of `logs`.
 LOGS_REFUSED: dict[str, list[object]] = {
@@ -154,13 +165,13 @@ KEEPING_REFUSED: dict[str, list[object]] = {
     "last": [1, 21],
 }
 # Readers that say more of the expected value than its kind.
-PRECISE = ("metrics_pattern", "script_args", "env", "run_id", "grep")
+PRECISE = ("metrics_pattern", "script_args", "profiler_args", "env", "run_id", "grep")
 TABLES = [(LAUNCH, REFUSED), (LOGS, LOGS_REFUSED), (KEEPING, KEEPING_REFUSED)]
 ALL = [(table[name], raw) for table, refused in TABLES for name, raws in refused.items() for raw in raws]
 
 
-def refusal(parameter: parameters.Parameter, raw: object) -> parameters.InvalidValue:
-    with pytest.raises(parameters.InvalidValue) as caught:
+def refusal(parameter: parameters.Parameter, raw: object) -> InvalidValue:
+    with pytest.raises(InvalidValue) as caught:
         parameters.read(parameter, raw)
     return caught.value
 

@@ -64,6 +64,7 @@ CASES = [
     case("a module beside a script", {"module": ["package.train"]}, script="mine.py"),
     case("a value beside the sweep", {"channels": [28, 42]}, channels=3),
     case("a variable beside the sweep", {"env.A": ["1"]}, env={"A": "2", "B": "3"}),
+    case("both profilers at a point", {"rocprof": [False, True], "nsys": [False, True]}),
     case("what a sweep decides", {"channels": [28]}, ("follow", None), follow=False),
     RefusedRequest(
         "what a launch would refuse", [NAMELESS] * 2, (sweep({"channels": [28]}, nnodes=3),), {"verb": "sweep"}
@@ -92,3 +93,11 @@ def test_the_clusters_defaults_are_those_of_a_launch() -> None:
 
 def test_another_variable_may_be_given_beside_the_sweep() -> None:
     assert make(sweep({"env.A": ["1"]}, env={"B": "3"}), verb="sweep", defaults=DEFAULTS)["verb"] == "sweep"
+
+
+def test_runs_with_and_without_a_profiler() -> None:
+    asked = sweep({"rocprof": [False, True], "channels": [28, 42]}, stats=True, profile_ranks="0")
+    request = make(asked, verb="sweep", defaults=DEFAULTS)
+    axes: Any = request["parameters"]["sweep"]["value"]
+    points = read_points(axes)
+    assert [point["rocprof"] for point in points] == [False, False, True, True]

@@ -44,10 +44,12 @@ def test_the_whole_request() -> None:
     choices = {"config_option": "--config", "launcher": "torchrun", "mode": "auto", "output": "table"}
     switches = {"follow": True, "sync": False, "all": False, "max_restarts": 0, "lines": 0}
     choices.update(hang_action="warn")
+    profiling = {"rocprof": False, "stats": False, "nsys": False, "profiler_args": []}
     defaults: dict[str, Any] = {
-        **dict.fromkeys((*nothing, "metrics_pattern", "on_end", "page", "run_id")),
+        **dict.fromkeys((*nothing, "rocprof_input", "profile_ranks", "metrics_pattern", "on_end", "page", "run_id")),
         **choices,
         **switches,
+        **profiling,
         "script_args": [],
         "env": {},
         "hang_watch": 120,

@@ -99,6 +99,14 @@ CASES = [
     refused("nothing to compare", NAMELESS, verb="compare"),
     refused("two ways to name runs", NAMELESS, {"runs": [RUN_ID, f"{RUN_ID}_b"], "last": 2}, verb="compare"),
     refused("a limit of compare", NAMELESS, {"last": 2}, verb="compare", limit="node0"),
+    *(
+        refused(f"{name} without a profiler", NAMELESS, {name: value})
+        for name, value in (("stats", True), ("rocprof_input", "c.yaml"), ("profiler_args", "-x"), ("profile_ranks", 0))
+    ),
+    refused("details of rocprofv3 with nsys", NAMELESS, {"nsys": True, "stats": True}),
+    refused("two profilers", NAMELESS, {"nsys": True, "rocprof": True}),
+    refused("statistics beside an input file", NAMELESS, {"rocprof": True, "stats": True, "rocprof_input": "c.yaml"}),
+    refused("a profiler of the launcher exec", NAMELESS, {"rocprof": True, "launcher": "exec"}),
     refused("an option that is a word", ("config_option", GIVEN), {"config_option": "none"}),
 ]
 
@@ -113,6 +121,19 @@ def test_ansible_s_own_and_documented_variables_pass() -> None:
         make({"ansible_user": "ada", "launch_workdir": "/x", "launch_secrets": {"HF_TOKEN": "hunter2"}})["verb"]
         == "launch"
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "defaults"),
+    [
+        ({"rocprof": True, "stats": True, "profile_ranks": "0"}, {}),
+        # What is switched off for one run keeps its details.
+        ({"rocprof": False}, {"rocprof": True, "stats": True, "profiler_args": ["--hip-trace"]}),
+        ({"rocprof": False, "nsys": True, "profile_ranks": "0"}, {"rocprof": True}),
+    ],
+)
+def test_profilers_that_pass(given: dict[str, object], defaults: dict[str, object]) -> None:
+    assert make(given, defaults={**TEXT, **defaults})["verb"] == "launch"
 
 
 def test_the_names_in_the_templates_of_an_inventory() -> None:

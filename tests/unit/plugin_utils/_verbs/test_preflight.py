@@ -78,6 +78,17 @@ def test_a_node_is_asked_as_for_a_launch_without_parameters() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("policy", "profiler"),
+    [({}, "rocprofv3"), ({"launch_runtime": "host"}, "rocprofv3"), ({"launch_runtime": "docker"}, None)],
+)
+def test_a_profiler_of_the_defaults_is_looked_for_outside_of_containers(
+    policy: dict[str, str], profiler: str | None
+) -> None:
+    options = asked(policy, defaults={"rocprof": True, "rocprof_input": "c.yaml"})
+    assert (options.get("profiler"), options["files"]) == (profiler, ["c.yaml"])
+
+
 def test_a_node_is_asked_for_what_the_policy_has() -> None:
     policy = {
         "launch_workdir": "/w",
