@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
+from ansible_collections.muster.train.plugins.module_utils._text.spans import read_spans
 
 from .._cluster.profilers import NSYS, PROFILERS, ROCPROF, input_of, profiler_of
 from .._findings.finding import Finding
-from .._text.spans import read_spans
 
 
 def wrapper(values: Mapping[str, Any], facts: NodeFacts, python: str, run_dir: str, output_dir: str) -> tuple[str, ...]:

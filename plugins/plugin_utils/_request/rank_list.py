@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .._text.spans import read_spans
+from ansible_collections.muster.train.plugins.module_utils._text.spans import read_spans
 
 EXPECTED = "ranks such as 0 or 0,8-15"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._text.spans import read_spans, spans
+from ansible_collections.muster.train.plugins.module_utils._text.spans import read_spans, spans
 
 
 @pytest.mark.parametrize(("text", "ranges"), [("0", [range(1)]), ("0-3,6", [range(4), range(6, 7)])])
