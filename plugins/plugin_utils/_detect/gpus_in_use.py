@@ -12,6 +12,9 @@ from ansible_collections.muster.train.plugins.module_utils._records.health impor
 
 from .._cluster.node import Node
 
+# More than drivers keep of an idle GPU's memory.
+DRIVER_MIB = 1024
+
 
 @frozen
 class GpuInUse:
@@ -64,9 +67,16 @@ def gpus_of(node: Node) -> list[GpuInUse] | None:
         # Partitions of a GPU have its address; of one GPU alone all processes are its own.
         shared = sum(other.pci_address == address for other in node.gpu.devices) > 1
         certain = not (here and shared) and (not elsewhere or len(node.gpu.devices) == 1)
+        state = state or GpuState(device.index)
         processes = None if using is None else [*here, *elsewhere]
-        gpus.append(GpuInUse(device, state or GpuState(device.index), processes, certain))
+        # A container's tool lists none of the processes outside of it.
+        processes = None if not processes and _is_busy(state) else processes
+        gpus.append(GpuInUse(device, state, processes, certain))
     return gpus
+
+
+def _is_busy(state: GpuState) -> bool:
+    return bool(state.load_percent) or (state.memory_used_mib or 0) > DRIVER_MIB
 
 
 def run_ids(gpus: Iterable[GpuInUse]) -> list[str]:

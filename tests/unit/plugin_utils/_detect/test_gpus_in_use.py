@@ -71,6 +71,12 @@ def test_what_could_not_be_read_is_not_known() -> None:
     assert (gpu.state.load_percent, gpu.processes) == (None, [])
 
 
+@pytest.mark.parametrize("state", [{"load_percent": 97}, {"memory_used_mib": 68000}], ids=str)
+def test_a_busy_gpu_whose_processes_cannot_be_seen_is_not_idle(state: dict[str, Any]) -> None:
+    assert pids(gpu_facts([], count=1, **state)) == [None]
+    assert pids(gpu_facts([], count=1)) == [[]]
+
+
 def test_the_readers_answers_fit_together(tmp_path: Path) -> None:
     """What the readers make of a machine's tools is one record for each GPU, by its address."""
     machine = nvidia_machines.machine()
