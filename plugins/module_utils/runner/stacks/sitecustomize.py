@@ -3,8 +3,7 @@
 
 The runner puts an archive of this file first on PYTHONPATH, so that Python imports it at its start. It opens a file
 in memory and registers faulthandler for a signal that nothing else uses; `take.py` sends the signal and reads the file.
-In a
-rank of a run that is watched for hangs, a thread writes what torch's flight recorder has into another such file,
+In a rank of a run that is watched for hangs, a thread writes what torch's flight recorder has into another such file,
 whenever `recorder.py` asks by a pipe. Then it gives way to the sitecustomize that it hides. It is run by any Python: no
 syntax newer than 3.6.
 """
@@ -46,20 +45,34 @@ def _start_recorder():  # type: ignore[no-untyped-def]
     try:
         read_end, write_end = os.pipe()
         name = "{}-{}-{}".format(RECORDER, write_end, os.fstat(write_end).st_ino)  # noqa: UP032
-        _thread.start_new_thread(_answer, (read_end, _open_file(name)))
+        file = _open_file(name)
+        _thread.start_new_thread(_answer, (read_end, file, _identity(read_end), _identity(file)))
     except (OSError, RuntimeError):
         return
 
 
-def _answer(read_end, file):  # type: ignore[no-untyped-def]
-    """Write the recording for each token that comes, with the token behind it as the end."""
-    while True:
-        token = os.read(read_end, TOKEN_BYTES)
-        data = _recording() + token
-        os.ftruncate(file, 0)
-        os.lseek(file, 0, os.SEEK_SET)
-        while data:
-            data = data[os.write(file, data) :]
+def _answer(read_end, file, pipe_identity, file_identity):  # type: ignore[no-untyped-def]
+    """Write the recording for each token that comes, with the token behind it as the end.
+
+    It ends where the program has closed the descriptors: a file of its own may have their numbers by then.
+    """
+    try:
+        while _identity(read_end) == pipe_identity:
+            token = os.read(read_end, TOKEN_BYTES)
+            data = _recording() + token
+            if not token or _identity(file) != file_identity:
+                return
+            os.ftruncate(file, 0)
+            os.lseek(file, 0, os.SEEK_SET)
+            while data:
+                data = data[os.write(file, data) :]
+    except OSError:
+        return
+
+
+def _identity(descriptor):  # type: ignore[no-untyped-def]
+    status = os.fstat(descriptor)
+    return status.st_dev, status.st_ino
 
 
 def _recording():  # type: ignore[no-untyped-def]

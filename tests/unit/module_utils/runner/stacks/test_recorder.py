@@ -30,6 +30,7 @@ sys.modules["torch._C._distributed_c10d"] = module
 os.write(1, b"ready\\n")
 """
 SLEEP = "time.sleep(60)"
+TEXT = "of the program itself"
 Start = Callable[..., Process]
 
 
@@ -87,6 +88,25 @@ def test_a_program_that_closes_all_files_is_left_alone(start: Start, what: str) 
     assert process_tree.look(process.pid) is not None
 
 
+def test_files_that_get_the_numbers_of_closed_ones_are_not_touched(start: Start, tmp_path: Path) -> None:
+    names, end = [str(tmp_path / f"file{number}") for number in range(8)], tmp_path / "end"
+    for name in names:
+        Path(name).write_text(TEXT)
+    start(
+        "import os, time\n"
+        "os.closerange(3, 64)\n"
+        f"files = [os.open(name, os.O_RDWR) for name in {names!r}]\n"
+        "while len(os.listdir('/proc/self/task')) > 1:\n"
+        "    time.sleep(0.05)\n"
+        "offsets = [os.lseek(file, 0, os.SEEK_CUR) for file in files]\n"
+        f"with open({str(end)!r}, 'w') as stream:\n"
+        "    stream.write(repr(offsets))\n"
+        f"os.write(1, b'ready\\n')\n{SLEEP}"
+    )
+    assert end.read_text() == repr([0] * 8)
+    assert {Path(name).read_text() for name in names} == {TEXT}
+
+
 def test_a_rank_whose_interpreter_is_locked_gives_no_answer_and_others_do(start: Start) -> None:
     locked, free = start(FAKE + "ctypes.PyDLL(None).sleep(60)"), start(FAKE + SLEEP)
     assert recorder.ask([locked, free]) == {free.pid: '{"entries": [1, 2, 3]}'}
@@ -97,6 +117,9 @@ def test_the_thread_that_answers_is_not_one_of_the_program(start: Start) -> None
     assert len(parse.parse_faulthandler(handler.ask([process])[process.pid])) == 1
 
 
-def test_the_program_ends_although_the_thread_waits(start: Start) -> None:
-    process = start("import os; os.write(1, b'ready\\n')")
+def test_the_program_ends_although_the_thread_waits(start: Start, tmp_path: Path) -> None:
+    permission = tmp_path / "permission"
+    loop = f"while not os.path.exists({str(permission)!r}):\n    time.sleep(0.01)"
+    process = start(f"import os, time\nos.write(1, b'ready\\n')\n{loop}")
+    permission.touch()
     os.waitpid(process.pid, 0)
