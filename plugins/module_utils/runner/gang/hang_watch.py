@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 from ..._records.hang import Hang, NodeLook
-from ..._records.hang_verdict import judge
+from ..._records.hang_verdict import describe, judge
 from ..._records.run import Pace
 from ..._text.stamps import utc
+from .coordinator import Coordinator
 
 # How long the head waits for the looks of all nodes: two of up to 8 s for each of them, and what many ranks take.
 LOOK_LIMIT_S = 45.0
@@ -23,14 +25,14 @@ LONGEST_PAUSE_S = 3600.0
 
 
 class HangWatch:
-    """Watches one run; limit_s: the seconds without a step and a line, 0 to watch nothing.
+    """Watches one run; limit_s: the seconds without a step and a line, 0 to watch nothing; action: of the policy.
 
     hang is what it has concluded, None while the run moves as far as it knows.
     """
 
-    def __init__(self, limit_s: float) -> None:
+    def __init__(self, limit_s: float, action: str = "warn") -> None:
         self.hang: Hang | None = None
-        self._limit_s = limit_s
+        self._limit_s, self._action = limit_s, action
         self._attempt = -1
         self._quiet_until = 0.0
         self._pause_s = limit_s
@@ -38,6 +40,23 @@ class HangWatch:
         self._silent_s = 0.0
         self._names: Mapping[int, str] = {}
         self._looks: dict[int, NodeLook] = {}
+
+    def watch(self, coordinator: Coordinator, pace: Pace | None, now: float) -> list[tuple[int, dict[str, Any]]]:
+        """Return orders for the nodes: to look at their ranks where none moves, and what the policy says of a hang."""
+        before, running = self.hang, coordinator.running_nodes()
+        orders: list[tuple[int, dict[str, Any]]] = []
+        if self.tick(pace, coordinator.attempt, running, now):
+            orders += [(number, {"type": "look"}) for number in running]
+        hang = self.hang
+        if hang is None or hang == before:
+            return orders
+        order = {"type": "hang", "name": hang.folder, "keep": self._action == "keep"}
+        orders += [(number, order) for number in running]
+        # Without a collective it may only be slow, and a node that gives no answer may be the one that works.
+        if self._action == "stop" and hang.collective is not None and not hang.silent:
+            self.note_stop()
+            coordinator.on_hang(f"hung: {describe(hang)}", hang.node, next(iter(hang.absent), None), now)
+        return orders
 
     def tick(self, pace: Pace | None, attempt: int, running: Mapping[int, str], now: float) -> bool:
         """Let time pass; return whether these running nodes (number -> name) are to look at their ranks now."""

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..._records.hang import Hang, NodeLook
-from ..._records.hang_verdict import describe
 from ..._records.job import Job
 from ..._records.run import Pace, StalledNode
 from .base import GOODBYE_S, STALLED_S, Gang, heartbeat_s, is_pause, launch_identity
@@ -58,7 +57,7 @@ class Head(Gang):
         self._members: dict[int, tuple[Connection, Session]] = {}
         self._closed: list[tuple[int, str]] = []
         self._signs = Signs(job.nproc)
-        self._hang_watch, self._hang_action = HangWatch(job.hang_watch), job.hang_action
+        self._hang_watch = HangWatch(job.hang_watch, job.hang_action)
         self._leavers: dict[int, Connection] = {}  # whose runners have said goodbye, and are about to exit
         self._last_bye = now
         self._max_pending = 0
@@ -119,24 +118,9 @@ class Head(Gang):
 
     def hang(self, now: float) -> Hang | None:
         if self.coordinator.phase == RUN:
-            self._watch_for_hang(now)
-        return self._hang_watch.hang
-
-    def _watch_for_hang(self, now: float) -> None:
-        """Let all nodes look at their ranks where none moves, and do what the policy says where they hang."""
-        watch, coordinator = self._hang_watch, self.coordinator
-        before, running = watch.hang, coordinator.running_nodes()
-        if watch.tick(self.pace(now), coordinator.attempt, running, now):
-            self._deliver((number, {"type": "look"}) for number in running)
-        hang = watch.hang
-        if hang is None or hang == before:
-            return
-        order = {"type": "hang", "name": hang.folder, "keep": self._hang_action == "keep"}
-        self._deliver((number, order) for number in running)
-        if self._hang_action == "stop" and hang.collective is not None:  # else it may only be slow
-            watch.note_stop()
-            coordinator.on_hang(f"hung: {describe(hang)}", hang.node, next(iter(hang.absent), None), now)
+            self._deliver(self._hang_watch.watch(self.coordinator, self.pace(now), now))
             self._deliver_orders()
+        return self._hang_watch.hang
 
     def request_stop(self, why: str, grace: float) -> None:
         self.coordinator.on_stop_request(why, grace)

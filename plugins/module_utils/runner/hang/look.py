@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import os
 import re
 import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..._records.hang import NodeLook
@@ -79,7 +80,7 @@ class Looker:
         moved = any(has_moved(first[look.rank], look, seconds) for look in after)
         positions = positions_of(after)
         read = {rank for position in positions for rank in position.ranks}
-        self._texts = {} if moved else {**self._texts_of(after), **_gpu_texts()}
+        self._texts = {} if moved else self._texts_of(after)
         self._answer = NodeLook(moved, positions, sorted({*self._job.ranks, *ranks} - read))
 
     def _read(self, ranks: dict[int, Process]) -> list[RankLook]:
@@ -102,22 +103,20 @@ class Looker:
         return texts
 
     def _save(self, name: str) -> None:
-        """Save the last look where `collect` finds it."""
+        """Save the last look where `collect` finds it, and what the GPUs do: a tool may hang with its GPU."""
         folder = os.path.join(self._run_dir, HANGS, name)
         with contextlib.suppress(OSError):  # a full disk costs the files only
             for path in (os.path.dirname(folder), folder):
                 files.make_dir(path)
-            for file, text in self._texts.items():
+            for file, text in itertools.chain(self._texts.items(), _gpu_texts()):
                 files.write_atomic(os.path.join(folder, file), text.encode("utf-8", "replace"), durable=False)
 
 
-def _gpu_texts() -> dict[str, str]:
-    """Return what the vendors' tools that are installed here print of the GPUs."""
-    texts = {}
+def _gpu_texts() -> Iterator[tuple[str, str]]:
+    """Yield the names of files and what the vendors' tools that are installed here print of the GPUs."""
     for tool in filter(shutil.which, GPU_TOOLS):
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             done = subprocess.run(
                 [tool], stdin=subprocess.DEVNULL, capture_output=True, timeout=GPU_TOOL_S, check=False
             )
-            texts[f"{tool}.txt"] = done.stdout.decode("utf-8", "replace")
-    return texts
+            yield f"{tool}.txt", done.stdout.decode("utf-8", "replace")

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ansible_collections.muster.train.plugins.module_utils._records.hang import Collective, NodeLook, RankPosition
 from ansible_collections.muster.train.plugins.module_utils._records.run import Pace
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.hang_watch import LOOK_LIMIT_S, HangWatch
@@ -101,6 +103,22 @@ def test_the_reason_for_a_stop_stays_until_the_next_attempt() -> None:
     assert watch.hang.is_stopped
     assert not watch.tick(silent(1), 1, NODES, 140.0)
     assert watch.hang is None
+
+
+@pytest.mark.parametrize(
+    ("action", "third", "is_stopped"),
+    [("stop", WAITS, True), ("warn", WAITS, False), ("stop", None, False)],  # a node without an answer may work
+)
+def test_what_the_policy_does_with_a_hang(action: str, third: NodeLook | None, is_stopped: bool) -> None:
+    watch, coordinator = HangWatch(120, action), make_coordinator()
+    assert kinds(watch.watch(coordinator, silent(120), 120.0)) == [(number, "look") for number in range(3)]
+    for number, look in enumerate((WAITS, ABSENT, third)):
+        if look is not None:
+            watch.note(number, look)
+    orders = watch.watch(coordinator, silent(121), 120 + LOOK_LIMIT_S)
+    assert kinds(orders) == [(number, "hang") for number in range(3)]
+    assert watch.hang is not None
+    assert (watch.hang.is_stopped, coordinator.cause is not None) == (is_stopped, is_stopped)
 
 
 def test_an_attempt_that_hangs_is_stopped_everywhere_and_the_absent_rank_is_the_cause() -> None:
