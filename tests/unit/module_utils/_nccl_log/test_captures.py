@@ -53,9 +53,10 @@ def sockets(log: NcclLog) -> dict[str, str | None]:
 def errors(log: NcclLog, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
     names = {"dev": "device", "from": "state", "to": "next_state"}
     shown = [error for rank in log.ranks for error in rank.errors if error.kind != "warning"]
+    assert len(shown) == len(wanted)
     return [
         {key: (error.call or error.kind) if key == "type" else getattr(error, names.get(key, key)) for key in item}
-        for error, item in zip(shown, wanted, strict=True)
+        for error, item in zip(shown, wanted)
     ]
 
 
