@@ -190,7 +190,7 @@ class ActionModule(Action):
                 print_line(text, color_of(tone.value) if tone.value else None)
         if self.is_document_requested:
             self.document = conclusion.document
-        changed, diffs = self._write(conclusion.files, conclusion.link)
+        changed, diffs = self._write(conclusion.files, conclusion.links)
         show(conclusion.closing_lines)
         result = {**conclusion.result, "changed": conclusion.is_changed or changed}
         if conclusion.warnings:
@@ -203,8 +203,8 @@ class ActionModule(Action):
         self.document = documented.get("verb_document")
         return {**result, "failed": True, "msg": str(conclusion.failure), "reported": conclusion.is_shown}
 
-    def _write(self, files: Sequence[WantedFile], link: Symlink | None) -> tuple[bool, list[dict[str, str]]]:
-        """Write those that differ, and the link; return whether there is one, and how they change."""
+    def _write(self, files: Sequence[WantedFile], links: Sequence[Symlink]) -> tuple[bool, list[dict[str, str]]]:
+        """Write those that differ, and the links; return whether there is one, and how they change."""
         has_changed, diffs = False, []
         for file in files:
             before = read_text(file.path)
@@ -222,7 +222,7 @@ class ActionModule(Action):
                 diffs.append(diff(file.path, before, file.text))
             elif file.note is not None and not self._task.check_mode:
                 show([file.note])
-        if link and has_changed and not self._task.check_mode:
+        for link in links if has_changed and not self._task.check_mode else ():
             make_link(link.path, link.target, link.is_newest)
         return has_changed, diffs
 

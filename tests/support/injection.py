@@ -30,6 +30,8 @@ def ask(verb: str, raw: dict[str, Any], line: CommandLine = LINE, **more: Any) -
         given["extra_vars"] = {**raw, "rank": "0"}
     if verb == "note":
         given["extra_vars"] = {"note": "fine", **raw}
+    if verb == "import":
+        given["extra_vars"] = {"source": "old", **raw}
     if verb == "compare" and not {"runs", "last"} & {*raw}:
         given["extra_vars"] = {**raw, "last": 2}
     if verb == "sweep":

@@ -19,7 +19,13 @@ def contradictions(verb: str, settings: Mapping[str, Setting], inventory: Invent
     if verb == "launch":
         return launch_errors(settings, inventory)
     lines = _node_errors(settings, inventory)
-    errors_of = {"discover": _discover_errors, "shell": _shell_errors, "note": _note_errors, "compare": _compare_errors}
+    errors_of = {
+        "discover": _discover_errors,
+        "shell": _shell_errors,
+        "note": _note_errors,
+        "compare": _compare_errors,
+        "import": _import_errors,
+    }
     return lines + (errors_of[verb](settings) if verb in errors_of else [])
 
 
@@ -87,6 +93,12 @@ def _note_errors(settings: Mapping[str, Setting]) -> list[str]:
     if "note" not in settings or settings["note"]["value"] is not None:
         return []
     return ["note: expected a text, saw none; give -e \"note='TEXT'\""]
+
+
+def _import_errors(settings: Mapping[str, Setting]) -> list[str]:
+    if "source" not in settings or settings["source"]["value"] is not None:
+        return []
+    return ["source: expected the directory of the old experiments, saw none; give -e source=DIRECTORY"]
 
 
 def _discover_errors(settings: Mapping[str, Setting]) -> list[str]:

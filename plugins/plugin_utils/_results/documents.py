@@ -45,6 +45,7 @@ KEYS: dict[str, dict[str, Any]] = {
     "list": {"folder": None, "experiments": [], "sweeps": []},
     "note": {"run_id": None, "experiment": None, "notes": []},
     "compare": {"folder": None, **{name: [] for name in COMPARED}},
+    "import": {"source": None, "folder": None, "experiments": [], "sweeps": [], "skipped": []},
     "gpus": {"nodes": []},
     "detect": {
         "page": None,

@@ -94,7 +94,7 @@ def record(play: Play) -> Conclusion:
     run_id, _head = subject(play)
     record = record_run(play, infos_of(play, COLLECTED), run_id)
     result = {"run_id": run_id, **record.to_dict(), **_end_command(play, run_id, record)}
-    return Conclusion(files=record.files, link=record.link, result=result)
+    return Conclusion(files=record.files, links=record.links, result=result)
 
 
 @Conclude

@@ -224,7 +224,7 @@ def record(play: Play) -> Conclusion:
     phase = joined.get("phase") if joined.get("ended") or not joined.get("phase") else "running"
     infos = infos_of(play, nodes=[*plan["nodes"], *plan.get("spares", [])])
     record, is_followed = record_run(play, infos, run_id, plan, phase), play.parameters["follow"] or "why" in joined
-    return Conclusion(files=record.files, link=record.link, result={"is_followed": is_followed})
+    return Conclusion(files=record.files, links=record.links, result={"is_followed": is_followed})
 
 
 def _joined(play: Play) -> dict[str, Any]:

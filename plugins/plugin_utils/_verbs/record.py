@@ -31,7 +31,7 @@ class Experiment:
     files: Sequence[WantedFile]
     verdict: Verdict | None
     home: Path | None = None
-    link: Symlink | None = None
+    links: Sequence[Symlink] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return what playbooks read."""
@@ -73,7 +73,7 @@ def record_run(
     known, record = _known(before), experiment.record(run_id, plan, play.request, runs, verdict)
     if not (only_known and experiment.is_over(known, record)):
         files.append(_file(home / "run.yml", experiment.dump(experiment.merge(known, record))))
-    return Experiment(files, verdict, home, Symlink(experiments / "latest", home.name, is_launched))
+    return Experiment(files, verdict, home, [Symlink(experiments / "latest", home.name, is_launched)])
 
 
 def experiment_of(play: Play, run_id: str | None) -> str | None:

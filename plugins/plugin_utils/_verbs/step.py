@@ -146,7 +146,7 @@ class Conclusion:
     """What a step concludes.
 
     lines are for people, each plain or with its tone, and closing_lines follow when the files are written. document is
-    for a program that asks for one; output, another form of it, replaces the lines. link is made if one of the files
+    for a program that asks for one; output, another form of it, replaces the lines. links are made if one of the files
     was written. warnings are Ansible's. result is what later steps read: plain data. The step fails with failure, which
     is_shown if the lines have it already.
     """
@@ -155,7 +155,7 @@ class Conclusion:
     document: Mapping[str, Any] | None = None
     output: str | None = None
     files: Sequence[WantedFile] = ()
-    link: Symlink | None = None
+    links: Sequence[Symlink] = ()
     closing_lines: Sequence[str] = ()
     warnings: Sequence[str] = ()
     result: Mapping[str, Any] = field(default_factory=dict)

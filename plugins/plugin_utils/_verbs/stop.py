@@ -75,7 +75,7 @@ def report(play: Play) -> Conclusion:
         lines=overview.lines(texts.already_ended(overview.infos, run_id)),
         document=overview.document(),
         files=record.files,
-        link=record.link,
+        links=record.links,
         failure=overview.missing("the run was not reached"),
     )
 

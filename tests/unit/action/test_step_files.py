@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from unittest.mock import MagicMock
 
@@ -24,11 +24,11 @@ def open_umask() -> Iterator[None]:
     os.umask(before)
 
 
-def write(*files: WantedFile, link: Symlink | None = None, is_checked: bool = False) -> tuple[bool, list[str]]:
+def write(*files: WantedFile, links: Sequence[Symlink] = (), is_checked: bool = False) -> tuple[bool, list[str]]:
     """Write files; return whether any has changed, and the paths of the differences."""
     action = step.ActionModule.__new__(step.ActionModule)
     action._task = MagicMock(check_mode=is_checked)
-    has_changed, diffs = action._write(files, link)
+    has_changed, diffs = action._write(files, links)
     return has_changed, [diff["after_header"] for diff in diffs]
 
 
@@ -86,7 +86,7 @@ def test_an_experiment_that_was_opened_to_others_stays_so(tmp_path: Path, open_u
 def test_a_step_goes_on_without_a_file_that_is_not_needed(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     files = [WantedFile(tmp_path / name, "", "option", is_needed=False, has_diff=False) for name in ("file/a", "b")]
-    assert write(*files, link=Symlink(tmp_path / "latest", "b", is_newest=True)) == (False, [])
+    assert write(*files, links=[Symlink(tmp_path / "latest", "b", is_newest=True)]) == (False, [])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "file"]
 
 
@@ -102,10 +102,10 @@ def test_a_link_is_made_with_a_file_that_changes(tmp_path: Path, monkeypatch: py
     (tmp_path / ".latest.new").symlink_to("interrupted")
     monkeypatch.setattr(Path, "symlink_to", follow)
     file = WantedFile(tmp_path / "run" / "run.yml", "", "option")
-    write(file, link=Symlink(link, "run", is_newest=True), is_checked=True)
+    write(file, links=[Symlink(link, "run", is_newest=True)], is_checked=True)
     assert targets == []
-    write(file, link=Symlink(link, "run", is_newest=True))
+    write(file, links=[Symlink(link, "run", is_newest=True)])
     assert (targets, str(link.readlink())) == (["earlier"], "run")  # it leads somewhere at all times
-    write(file, link=Symlink(link, "another", is_newest=True))
+    write(file, links=[Symlink(link, "another", is_newest=True)])
     assert str(link.readlink()) == "run"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["latest", "run"]

@@ -96,6 +96,7 @@ CASES = [
         "policy in the variables of a play", NAMELESS, verb="status", play_variables=VARIABLES, documented=VARIABLES
     ),
     refused("no note", NAMELESS, verb="note"),
+    refused("no source", NAMELESS, verb="import"),
     refused("nothing to compare", NAMELESS, verb="compare"),
     refused("two ways to name runs", NAMELESS, {"runs": [RUN_ID, f"{RUN_ID}_b"], "last": 2}, verb="compare"),
     refused("a limit of compare", NAMELESS, {"last": 2}, verb="compare", limit="node0"),
@@ -164,7 +165,7 @@ def test_a_part_of_a_setup_takes_a_limit() -> None:
 
 
 def test_list_needs_no_nodes() -> None:
-    for verb, given in (("list", {}), ("note", {"note": "x"}), ("compare", {"last": 2})):
+    for verb, given in (("list", {}), ("note", {"note": "x"}), ("compare", {"last": 2}), ("import", {"source": "old"})):
         assert make(given, verb=verb, nodes=inventory())["nodes"] == []
 
 

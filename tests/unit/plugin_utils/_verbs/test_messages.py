@@ -21,6 +21,7 @@ from ansible_collections.muster.train.tests.unit.plugin_utils._verbs import (
     test_collect,
     test_follow,
     test_follow_screen,
+    test_importer,
     test_logs_follow,
     test_plan,
     test_report,
@@ -70,7 +71,7 @@ def of_requests(root: Path) -> Iterator[Message]:
         yield f"collect: {min(node.files)}", (test_collect.fetch(node, root / "collected") or {})["warnings"]
 
 
-def of_reports() -> Iterator[Message]:
+def of_reports(root: Path) -> Iterator[Message]:
     reported = test_report.reported
     yield "status: attempts and spares", texts(test_report.with_spare())
     yield "status: a restarted run", texts(reported(status.report, "status", test_report.RESTARTED))
@@ -79,11 +80,12 @@ def of_reports() -> Iterator[Message]:
     yield "stop: had ended on one node", texts(reported(stop.report, "stop", hosts))
     yield "stop: had ended", texts(reported(stop.report, "stop", test_report.going("succeeded")))
     yield "logs: none", texts(reported(logs.report, "logs", test_report.NOBODY, test_report.LOGS))
+    yield "import: runs, a sweep and something else", test_importer.imported_lines(root)
     yield "launch: not started", texts(test_report.not_started())
 
 
 def test_what_verbs_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    messages = [*of_follow(), *of_logs(tmp_path), *of_requests(tmp_path), *of_reports()]
+    messages = [*of_follow(), *of_logs(tmp_path), *of_requests(tmp_path), *of_reports(tmp_path)]
     text = page_of(messages).replace(str(tmp_path), "/home/ann")
     assert text == kept("messages/verbs.txt", text)

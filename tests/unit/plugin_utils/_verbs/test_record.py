@@ -141,6 +141,6 @@ def test_strings_from_hosts_are_written_as_they_are(tmp_path: Path) -> None:
 
 
 def test_only_a_launch_is_the_newest(tmp_path: Path) -> None:
-    assert recorded(tmp_path, answer("succeeded")).link == Symlink(tmp_path / "latest", RUN_ID, is_newest=False)
+    assert recorded(tmp_path, answer("succeeded")).links == [Symlink(tmp_path / "latest", RUN_ID, is_newest=False)]
     launched = recorded(tmp_path, None, NEXT_ID, plan={**PLAN, "run_id": NEXT_ID})
-    assert launched.link == Symlink(tmp_path / "latest", NEXT_ID, is_newest=True)
+    assert launched.links == [Symlink(tmp_path / "latest", NEXT_ID, is_newest=True)]
