@@ -11,8 +11,9 @@ short_description: Show where the ranks of a training run on one node are
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Takes the Python stacks of all threads of each rank, by py-spy where it is installed and allowed to read them, else
-    by Python's own faulthandler, which every run registers for a signal. The ranks go on.
+  - Takes the Python stacks of all threads of each rank. A rank of a run that is watched for hangs answers itself; the
+    others are read by py-spy where it is installed and allowed to read them, else by Python's own faulthandler, which
+    every run registers for a signal. The ranks go on.
   - py-spy is searched for beside O(python) and on E(PATH). For a run in a container, this is the container's.
 options:
   workdir: {description: The node's work directory., type: path, required: true}
@@ -47,9 +48,10 @@ run:
   type: dict
 stacks:
   description: >-
-    For each rank - rank (null for a process of a program that names no ranks), pid, source (V(py-spy), V(faulthandler),
-    or null where nothing could read it), why (why it is not py-spy, or why there are no stacks), and threads (name,
-    main, and frames with function, file and line, the innermost first). The main thread comes first.
+    For each rank - rank (null for a process of a program that names no ranks), pid, source (V(answer) for a rank of a
+    run that is watched for hangs, V(py-spy), V(faulthandler), or null where nothing could read it), why (why it is not
+    py-spy, or why there are no stacks), and threads (name, main, and frames with function, file and line, the innermost
+    first). The main thread comes first.
   returned: success
   type: list
   elements: dict

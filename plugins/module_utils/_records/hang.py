@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -14,6 +15,8 @@ from .stacks import StackFrame
 MOST_GROUPS, MOST_NAME = 4, 80
 # A node's report that is longer in JSON leaves out ranks: a frame between runners holds 4 KiB.
 MAX_LOOK_BYTES = 3000
+# Where Python reads from the network.
+NETWORK = ("/socket.py", "/ssl.py")
 
 
 def _as_ranks(value: object) -> list[int]:
@@ -56,7 +59,7 @@ class RankPosition(Document):
 class NodeLook(Document):
     """What two looks at the ranks of a node have shown; has_moved: something had changed in between.
 
-    unread are ranks of which nothing could be read.
+    unread are ranks of which nothing could be read. number is that of the head's order.
     """
 
     OWN_READERS = {"unread": _as_ranks}  # noqa: RUF012
@@ -64,12 +67,17 @@ class NodeLook(Document):
     has_moved: bool = False
     positions: list[RankPosition] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
+    number: int | None = None
 
     def to_short_dict(self) -> dict[str, Any]:
-        """Return it as data that fits into a frame; ranks whose position has no room there are unread."""
-        positions, unread = list(self.positions), list(self.unread)
+        """Return it as data that fits into a frame; ranks whose position has no room there are unread.
+
+        Those that wait in no collective come first, as they may be whom the others wait for, and then the largest.
+        """
+        unread = list(self.unread)
+        positions = sorted(self.positions, key=lambda item: (item.pending is not None, -len(item.ranks)))
         while True:
-            data = NodeLook(self.has_moved, positions, sorted(unread)).to_dict()
+            data = dataclasses.replace(self, positions=positions, unread=sorted(unread)).to_dict()
             if len(json.dumps(data)) <= MAX_LOOK_BYTES or not positions:
                 return data
             unread += positions.pop().ranks
@@ -101,3 +109,13 @@ class Hang(Document):
     unread: list[int] = field(default_factory=list)
     silent: list[str] = field(default_factory=list)
     is_stopped: bool = False
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it is known for whom the others wait, and that nothing can come of it.
+
+        A node that gives no answer may be the one that works. A rank that reads from the network may be loading: the
+        kernel does not count these bytes.
+        """
+        files = {position.frame.file or "" for position in self.positions if position.frame is not None}
+        return bool(self.absent) and not self.silent and not any(file.endswith(NETWORK) for file in files)

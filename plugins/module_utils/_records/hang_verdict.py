@@ -53,7 +53,7 @@ def _meetings(positions: Sequence[RankPosition]) -> Iterator[_Meeting]:
     """Yield for each group of processes the collective that holds it up."""
     groups = dict.fromkeys(item.group for position in positions for item in position.collectives if item.is_pending)
     for group in groups:
-        states = [(position, _in_group(position, group)) for position in positions]
+        states = [(position, _in_group(position, group)) for position in positions if not _is_unknown(position, group)]
         waiting = [(position, item) for position, item in states if item is not None and item.is_pending]
         # What holds it up is the oldest one that somebody has not entered; of several at one number the most frequent.
         candidates = sorted(waiting, key=lambda pair: (pair[1].seq or 0, -_count(waiting, pair[1])))
@@ -81,6 +81,12 @@ def _is_absent(item: Collective | None, collective: Collective) -> bool:
     if collective.seq is None or item.seq is None:
         return not item.is_pending
     return (item.last or 0) < collective.seq or (item.is_pending and item.seq == collective.seq)
+
+
+def _is_unknown(position: RankPosition, group: str | None) -> bool:
+    """Return whether ranks wait in a collective by their stacks alone: they may be in this group's, for all we know."""
+    pending = position.pending
+    return group is not None and pending is not None and pending.seq is None and not _in_group(position, group)
 
 
 def _in_group(position: RankPosition, group: str | None) -> Collective | None:

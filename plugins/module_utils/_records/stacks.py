@@ -64,8 +64,8 @@ class ThreadStack(Document):
 class RankStacks(Document):
     """The threads of one rank, the main one first; rank is None for a process of a program that names no ranks.
 
-    source is what has read them, `py-spy` or `faulthandler`, None where nothing could. why says why it was not py-spy,
-    or why there are none.
+    source is what has read them, `answer` (the rank itself), `py-spy` or `faulthandler`, None where nothing could. why
+    says why it was not py-spy, or why there are none.
     """
 
     rank: int | None = None

@@ -37,6 +37,7 @@ class HangWatch:
         self._quiet_until = 0.0
         self._pause_s = limit_s
         self._look_until: float | None = None  # while the nodes look
+        self._look_number = 0
         self._silent_s = 0.0
         self._names: Mapping[int, str] = {}
         self._looks: dict[int, NodeLook] = {}
@@ -46,14 +47,15 @@ class HangWatch:
         before, running = self.hang, coordinator.running_nodes()
         orders: list[tuple[int, dict[str, Any]]] = []
         if self.tick(pace, coordinator.attempt, running, now):
-            orders += [(number, {"type": "look"}) for number in running]
+            orders += [(number, {"type": "look", "number": self._look_number}) for number in running]
         hang = self.hang
-        if hang is None or hang == before:
+        if hang == before:
             return orders
+        if hang is None:
+            return orders + [(number, {"type": "hang", "keep": False}) for number in running]
         order = {"type": "hang", "name": hang.folder, "keep": self._action == "keep"}
         orders += [(number, order) for number in running]
-        # Without a collective it may only be slow, and a node that gives no answer may be the one that works.
-        if self._action == "stop" and hang.collective is not None and not hang.silent:
+        if self._action == "stop" and hang.is_certain:
             self.note_stop()
             coordinator.on_hang(f"hung: {describe(hang)}", hang.node, next(iter(hang.absent), None), now)
         return orders
@@ -76,11 +78,12 @@ class HangWatch:
             return False
         self._silent_s, self._names = silent_s, dict(running)
         self._looks, self._look_until = {}, now + LOOK_LIMIT_S
+        self._look_number += 1
         return True
 
     def note(self, number: int, look: NodeLook) -> None:
-        """Take what a node's look has shown; what was not asked for changes nothing."""
-        if self._look_until is not None and number in self._names:
+        """Take what a node's look has shown; what was not asked for, or earlier, changes nothing."""
+        if self._look_until is not None and number in self._names and look.number == self._look_number:
             self._looks[number] = look
 
     def note_stop(self) -> None:

@@ -15,21 +15,21 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..._records.document import as_integer
 from ..._records.hang import NodeLook
 from ..._records.job import Job
 from ..._records.layout import HANGS
-from ..._records.stacks import RankStacks
 from .. import files
 from ..process import Process
-from ..stacks import recorder
-from ..stacks.take import find_ranks, take_stacks
+from ..stacks import take
 from .position import RankLook, has_moved, positions_of
 from .usage import usage_of
 
 # Between the two looks: longer than a step of what is only slow, as far as its stack and its counters tell.
 APART_S = 3.0
 # What the GPUs do, as their vendors' tools print it.
-GPU_TOOLS, GPU_TOOL_S = ("nvidia-smi", "rocm-smi"), 10.0
+GPU_TOOLS = (["nvidia-smi"], ["amd-smi", "monitor"], ["rocm-smi"])
+GPU_TOOL_S = 10.0
 # The head says when, as it is the name of a directory here.
 SAFE_NAME = re.compile(r"[0-9A-Za-z]{1,40}")
 
@@ -46,12 +46,16 @@ class Looker:
         self._texts: dict[str, str] = {}  # of the last look, by file
 
     def follow(self, order: Mapping[str, Any]) -> None:
-        """Begin with a look, or take it that the run hangs: save the last look in a directory with this name."""
+        """Begin with a look, or take it that the run hangs: save the last look in a directory with this name.
+
+        Without a name, it hangs no more.
+        """
         name = str(order.get("name"))
         if order["type"] == "look":
-            self._start(self._look)
-        elif SAFE_NAME.fullmatch(name):
-            self.is_kept = order.get("keep") is True
+            self._start(lambda: self._look(as_integer(order.get("number"))))
+            return
+        self.is_kept = order.get("keep") is True
+        if SAFE_NAME.fullmatch(name):
             self._start(lambda: self._save(name))
 
     def _start(self, work: Callable[[], None]) -> None:
@@ -67,8 +71,10 @@ class Looker:
         answer, self._answer = self._answer, None
         return answer
 
-    def _look(self) -> None:
-        ranks = {rank: process for rank, process in find_ranks(self._job.run_id, self._run_dir) if rank is not None}
+    def _look(self, number: int | None) -> None:
+        ranks = {
+            rank: process for rank, process in take.find_ranks(self._job.run_id, self._run_dir) if rank is not None
+        }
         before = self._read(ranks)
         began = time.monotonic()
         # The looks themselves write, in the ranks: what those have used counts from after the first to the second.
@@ -81,15 +87,11 @@ class Looker:
         positions = positions_of(after)
         read = {rank for position in positions for rank in position.ranks}
         self._texts = {} if moved else self._texts_of(after)
-        self._answer = NodeLook(moved, positions, sorted({*self._job.ranks, *ranks} - read))
+        self._answer = NodeLook(moved, positions, sorted({*self._job.ranks, *ranks} - read), number)
 
     def _read(self, ranks: dict[int, Process]) -> list[RankLook]:
-        taken = {item.rank: item for item in take_stacks(self._job.run_id, self._run_dir, self._python)}
-        traces = recorder.ask(ranks.values())
-        return [
-            RankLook(rank, taken.get(rank, RankStacks(rank, process.pid)), traces.get(process.pid, ""))
-            for rank, process in sorted(ranks.items())
-        ]
+        pairs = take.look(sorted(ranks.items()), self._python)
+        return [RankLook(rank, stacks, trace) for rank, (stacks, trace) in zip(sorted(ranks), pairs)]
 
     def _texts_of(self, looks: Sequence[RankLook]) -> dict[str, str]:
         """Return the files of each rank: its stacks, and its recording if there is one."""
@@ -114,9 +116,9 @@ class Looker:
 
 def _gpu_texts() -> Iterator[tuple[str, str]]:
     """Yield the names of files and what the vendors' tools that are installed here print of the GPUs."""
-    for tool in filter(shutil.which, GPU_TOOLS):
+    for argv in GPU_TOOLS:
+        if not shutil.which(argv[0]):
+            continue
         with contextlib.suppress(OSError, subprocess.SubprocessError):
-            done = subprocess.run(
-                [tool], stdin=subprocess.DEVNULL, capture_output=True, timeout=GPU_TOOL_S, check=False
-            )
-            yield f"{tool}.txt", done.stdout.decode("utf-8", "replace")
+            done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=GPU_TOOL_S, check=False)
+            yield f"{argv[0]}.txt", done.stdout.decode("utf-8", "replace")

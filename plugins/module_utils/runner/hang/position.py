@@ -15,14 +15,19 @@ BYTES = 64 * 1024
 # Of the time between two looks: a rank that computes more, outside of a collective, works. One that sleeps and polls
 # takes a hundredth, and one that works may get little where others keep the machine busy.
 BUSY = 0.1
-# Where torch's collectives are, and what of its functions is none; those that begin with _ only prepare one.
+# Where torch's collectives are; its other functions there prepare one, or concern two ranks only.
 C10D = "torch/distributed/distributed_c10d.py"
-NOT_COLLECTIVE = ("wrapper", "init_process_group", "new_group", "destroy_process_group")
+COLLECTIVES = {
+    *("all_gather", "all_gather_coalesced", "all_gather_into_tensor", "all_gather_object"),
+    *("all_reduce", "all_reduce_coalesced", "all_to_all", "all_to_all_single", "barrier", "monitored_barrier"),
+    *("broadcast", "broadcast_object_list", "gather", "gather_object", "reduce", "reduce_scatter"),
+    *("reduce_scatter_tensor", "scatter", "scatter_object_list"),
+}
 
 
 @frozen
 class Usage:
-    """What a rank and its descendants have used: seconds of CPUs, and bytes read and written."""
+    """What a rank and its descendants have used: seconds of CPUs, and bytes read and written, mapped files included."""
 
     cpu_s: float = 0.0
     io_bytes: int = 0
@@ -56,7 +61,7 @@ class RankLook:
 def collective_of(thread: ThreadStack) -> str | None:
     """Return the collective that a thread is in, by the names of torch's functions; None where it is in none."""
     names = [frame.function or "" for frame in thread.frames if (frame.file or "").endswith(C10D)]
-    return next((name for name in names if name not in NOT_COLLECTIVE and not name.startswith("_")), None)
+    return next((name for name in names if name in COLLECTIVES), None)
 
 
 def has_moved(before: RankLook, after: RankLook, seconds: float) -> bool:

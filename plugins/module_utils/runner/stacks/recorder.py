@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ask ranks for what torch's flight recorder has, by the pipe that `sitecustomize.py` has opened in them."""
+"""Ask ranks for their stacks and for what torch has recorded, by the pipe that `sitecustomize.py` has opened."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import stat
 import time
 from collections.abc import Iterable
 
+from ..._records.frozen import field, frozen
+from ..._records.stacks import ThreadStack
 from .. import process_tree
 from ..process import Process
-from .sitecustomize import RECORDER, TOKEN_BYTES
+from .parse import parse_faulthandler
+from .sitecustomize import RECORDER, SEPARATOR, TOKEN_BYTES
 
 # How long a rank may take: its thread needs the interpreter, which a call that keeps it locked does not give away.
 ANSWER_S, POLL_S = 3.0, 0.02
@@ -22,26 +25,35 @@ MOST_BYTES = 16 * 1024 * 1024
 _FILE = re.compile(rf"(?:/memfd:|/dev/shm/){RECORDER}-([0-9]+)-([0-9]+)\b")
 
 
-def ask(processes: Iterable[Process]) -> dict[int, str]:
-    """Return the recordings by pid; a process that has no recorder, or gives no answer in time, is missing."""
+@frozen
+class RankAnswer:
+    """What a rank says: its threads, and the text of its recording, empty without one."""
+
+    threads: list[ThreadStack] = field(default_factory=list)
+    trace: str = ""
+
+
+def ask(processes: Iterable[Process]) -> dict[int, RankAnswer]:
+    """Return the answers by pid; a process that has no recorder, or gives no answer in time, is missing."""
     waiting: dict[int, tuple[int, bytes]] = {}
     for process in processes:
         token = secrets.token_hex(TOKEN_BYTES // 2).encode()
         file = _send(process, token)
         if file is not None:
             waiting[process.pid] = file, token
-    texts: dict[int, str] = {}
+    answers: dict[int, RankAnswer] = {}
     deadline = time.monotonic() + ANSWER_S
     while waiting and time.monotonic() < deadline:
         time.sleep(POLL_S)
         for pid, (file, token) in list(waiting.items()):
             data = os.pread(file, MOST_BYTES, 0)
             if data.endswith(token):
-                texts[pid] = data[: -len(token)].decode("utf-8", "replace")
+                stacks, _separator, trace = data[: -len(token)].decode("utf-8", "replace").partition(SEPARATOR.decode())
+                answers[pid] = RankAnswer(parse_faulthandler(stacks), trace)
                 os.close(waiting.pop(pid)[0])
     for file, _token in waiting.values():
         os.close(file)
-    return texts
+    return answers
 
 
 def _send(process: Process, token: bytes) -> int | None:

@@ -3,14 +3,16 @@
 
 The runner puts an archive of this file first on PYTHONPATH, so that Python imports it at its start. It opens a file
 in memory and registers faulthandler for a signal that nothing else uses; `take.py` sends the signal and reads the file.
-In a rank of a run that is watched for hangs, a thread writes what torch's flight recorder has into another such file,
-whenever `recorder.py` asks by a pipe. Then it gives way to the sitecustomize that it hides. It is run by any Python: no
-syntax newer than 3.6.
+In a rank of a run that is watched for hangs, a thread writes the stacks and what torch's flight recorder has into
+another such file, whenever `recorder.py` asks by a pipe. It runs in the interpreter as any other thread, while
+faulthandler reads the frames of threads that may be running, which can end the process. Then this file gives way to the
+sitecustomize that it hides. It is run by any Python: no syntax newer than 3.6.
 """
 
 import _thread
 import faulthandler
 import os
+import signal
 import sys
 
 # The last but three of the real-time signals: system libraries and profilers use the first ones.
@@ -19,6 +21,9 @@ NAME = "muster-stacks"
 # Of the file for recordings, which has the descriptor of the pipe and its inode behind it.
 RECORDER = "muster-recorder"
 TOKEN_BYTES = 16
+# In an answer between the stacks and the recording.
+SEPARATOR = b"\0"
+MOST_FRAMES = 128
 
 
 def _open_file(name):  # type: ignore[no-untyped-def]
@@ -46,20 +51,25 @@ def _start_recorder():  # type: ignore[no-untyped-def]
         read_end, write_end = os.pipe()
         name = "{}-{}-{}".format(RECORDER, write_end, os.fstat(write_end).st_ino)  # noqa: UP032
         file = _open_file(name)
-        _thread.start_new_thread(_answer, (read_end, file, _identity(read_end), _identity(file)))
-    except (OSError, RuntimeError):
+        # Signals are for the threads of the program, which may block them and wait for them.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, range(1, signal.NSIG))
+        try:
+            _thread.start_new_thread(_answer, (read_end, file, _identity(read_end), _identity(file)))
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    except (OSError, RuntimeError, ValueError):
         return
 
 
 def _answer(read_end, file, pipe_identity, file_identity):  # type: ignore[no-untyped-def]
-    """Write the recording for each token that comes, with the token behind it as the end.
+    """Write the stacks and the recording for each token that comes, with the token behind them as the end.
 
     It ends where the program has closed the descriptors: a file of its own may have their numbers by then.
     """
     try:
         while _identity(read_end) == pipe_identity:
             token = os.read(read_end, TOKEN_BYTES)
-            data = _recording() + token
+            data = _stacks() + SEPARATOR + _recording() + token
             if not token or _identity(file) != file_identity:
                 return
             os.ftruncate(file, 0)
@@ -73,6 +83,32 @@ def _answer(read_end, file, pipe_identity, file_identity):  # type: ignore[no-un
 def _identity(descriptor):  # type: ignore[no-untyped-def]
     status = os.fstat(descriptor)
     return status.st_dev, status.st_ino
+
+
+def _stacks():  # type: ignore[no-untyped-def]
+    """Return the stacks of all threads but this one as faulthandler writes them, the main thread last."""
+    threading = sys.modules.get("threading")
+    names = {ident: thread.name for ident, thread in list(getattr(threading, "_active", {}).items())}
+    lines = []
+    frames = sys._current_frames()
+    for ident in sorted(frames, key=lambda ident: names.get(ident) == "MainThread"):
+        if ident == _thread.get_ident():
+            continue
+        lines.append("Thread 0x{:x} [{}] (most recent call first):".format(ident, names.get(ident, "")))
+        for code, line in _calls(frames[ident]):
+            text = '  File "{}", line {} in {}'.format(code.co_filename, line, code.co_name)  # noqa: UP032
+            lines.append(text.replace("\n", " "))
+    frames.clear()  # a frame that is kept keeps its variables
+    return "\n".join(lines).encode("utf-8", "replace").replace(SEPARATOR, b" ")
+
+
+def _calls(frame):  # type: ignore[no-untyped-def]
+    """Yield the code and the line of each call, the innermost first."""
+    for _number in range(MOST_FRAMES):
+        if frame is None:
+            return
+        yield frame.f_code, frame.f_lineno
+        frame = frame.f_back
 
 
 def _recording():  # type: ignore[no-untyped-def]

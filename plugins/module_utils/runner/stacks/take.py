@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Take the stacks of a run's ranks on this node: by py-spy where it is and may read them, else by faulthandler."""
+"""Take the stacks of a run's ranks on this node: by the ranks' own answer, by py-spy, or else by faulthandler."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..._records.stacks import MOST_PROCESSES, RankStacks
 from .. import files, process_tree
 from ..attempt.program import find_program
 from ..process import Process
-from . import handler, parse
+from . import handler, parse, recorder
 
-PY_SPY, FAULTHANDLER = "py-spy", "faulthandler"
+ANSWER, PY_SPY, FAULTHANDLER = "answer", "py-spy", "faulthandler"
 PY_SPY_S = 5.0
 # py-spy processes at once: each takes a core while it looks for the interpreter.
 AT_ONCE = 16
@@ -39,12 +39,18 @@ class _Target:
 
 def take_stacks(run_id: str, run_dir: str, python: str, rank: int | None = None) -> list[RankStacks]:
     """Return the stacks of each rank here, or of one; python: the training interpreter, beside which py-spy may be."""
-    targets = [
-        _Target(process, RankStacks(number, process.pid))
-        for number, process in find_ranks(run_id, run_dir)
-        if rank in (None, number)
-    ]
-    _run_in_threads(targets, python)
+    ranks = [pair for pair in find_ranks(run_id, run_dir) if rank in (None, pair[0])]
+    return [stacks for stacks, _trace in look(ranks, python)]
+
+
+def look(ranks: Iterable[tuple[int | None, Process]], python: str) -> list[tuple[RankStacks, str]]:
+    """Return the stacks of these ranks, and what torch has recorded in each, empty where that is not known."""
+    targets = [_Target(process, RankStacks(rank, process.pid)) for rank, process in ranks]
+    answers = recorder.ask(target.process for target in targets)
+    for target in targets:
+        if threads := answers.get(target.process.pid, recorder.RankAnswer()).threads:
+            target.stacks = dataclasses.replace(target.stacks, source=ANSWER, threads=threads)
+    _run_in_threads([target for target in targets if target.stacks.source is None], python)
     silent = [target for target in targets if target.stacks.source is None]
     texts = handler.ask(target.process for target in silent)
     for target in silent:
@@ -53,7 +59,7 @@ def take_stacks(run_id: str, run_dir: str, python: str, rank: int | None = None)
             target.stacks = dataclasses.replace(target.stacks, source=FAULTHANDLER, threads=threads)
         else:
             target.stacks = dataclasses.replace(target.stacks, why=f"{_explain(target.process)}; {target.stacks.why}")
-    return [target.stacks for target in targets]
+    return [(target.stacks, answers.get(target.process.pid, recorder.RankAnswer()).trace) for target in targets]
 
 
 def find_ranks(run_id: str, run_dir: str) -> list[tuple[int | None, Process]]:

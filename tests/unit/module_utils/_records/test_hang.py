@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -52,6 +53,10 @@ CASES = {
     ),
     "only of its group": looks(at([0, 1], waits(8, group="3"), done(2)), at([2, 3], done(2), frame=LOAD)),
     "by stacks alone": looks(at([0, 1], waits(None, group=None)), at([2], frame=LOAD)),
+    # Rank 2 has no recording: it may wait in the same one.
+    "a stack beside recordings": looks(
+        at([0, 1], waits(7)), at([2], waits(None, group=None)), n3=NodeLook(positions=[at([3], done(6), frame=LOAD)])
+    ),
     "no collective at all": looks(at([0], frame=LOAD), at([1], frame=STEP)),
     "something is missing": looks(at([0], waits(3)), at([1], done(2), frame=LOAD), n3=NodeLook(unread=[5, 6])),
 }
@@ -63,6 +68,7 @@ WANTED = {
     "a chain": ([2], "broadcast", 3, [3], "n2"),
     "only of its group": ([0, 1], "all_reduce", 8, [], None),
     "by stacks alone": ([0, 1], "all_reduce", None, [2], "n2"),
+    "a stack beside recordings": ([0, 1], "all_reduce", 7, [3], "n3"),
     "no collective at all": ([], None, None, [], None),
     "something is missing": ([0], "all_reduce", 3, [1], "n2"),
 }
@@ -99,6 +105,10 @@ def test_a_look_fits_into_a_frame() -> None:
     )
     short = NodeLook.from_dict(json.loads(json.dumps(many.to_short_dict())))
     assert len(json.dumps(short.to_dict())) <= MAX_LOOK_BYTES
+    left = dataclasses.replace(
+        many, positions=[*[at([rank], waits(9)) for rank in range(99)], at([99], done(8), frame=LOAD)]
+    )
+    assert NodeLook.from_dict(left.to_short_dict()).positions[0].ranks == [99]
     read = [rank for position in short.positions for rank in position.ranks]
     assert (read, sorted([*read, *short.unread])) == (list(range(len(read))), list(range(16)))
     one = NodeLook(True, [at([0], waits(1))], [3])

@@ -3,17 +3,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.hang import Collective, NodeLook, RankPosition
 from ansible_collections.muster.train.plugins.module_utils._records.run import Pace
+from ansible_collections.muster.train.plugins.module_utils._records.stacks import StackFrame
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.hang_watch import LOOK_LIMIT_S, HangWatch
 from ansible_collections.muster.train.tests.support.coordinators import end_of, kinds, make_coordinator, report
 
 NODES = {0: "n1", 1: "n2"}
-WAITS = NodeLook(positions=[RankPosition([0], [Collective("default_pg", "all_reduce", 4, 4, True)])])
-ABSENT = NodeLook(positions=[RankPosition([1], [Collective("default_pg", "all_reduce", 3, 3)])])
-MOVED = NodeLook(has_moved=True, positions=ABSENT.positions)
+# Answers to the first order to look.
+WAITS = NodeLook(positions=[RankPosition([0], [Collective("default_pg", "all_reduce", 4, 4, True)])], number=1)
+ABSENT = NodeLook(positions=[RankPosition([1], [Collective("default_pg", "all_reduce", 3, 3)])], number=1)
+LOADS = dataclasses.replace(
+    ABSENT,
+    positions=[dataclasses.replace(ABSENT.positions[0], ranks=[2], frame=StackFrame("readinto", "/p/socket.py", 1))],
+)
+MOVED = dataclasses.replace(ABSENT, has_moved=True)
 
 
 def silent(seconds: float) -> Pace:
@@ -55,8 +63,8 @@ def test_a_slow_run_is_left_alone_for_longer_and_longer() -> None:
     for second in range(122, 3600):
         if watch.tick(silent(second), 0, NODES, float(second)):
             looks.append(second)
-            watch.note(0, WAITS)
-            watch.note(1, MOVED)
+            for node, look in enumerate((WAITS, MOVED)):
+                watch.note(node, dataclasses.replace(look, number=1 + len(looks)))
     pauses = [later - earlier for earlier, later in zip(looks, looks[1:])]
     assert len(looks) < 6
     assert pauses == sorted(pauses)
@@ -83,7 +91,7 @@ def test_a_node_that_gives_no_answer_is_named_and_waited_for_so_long_only() -> N
 
 
 def test_what_cannot_be_read_is_not_said_to_hang() -> None:
-    assert watched(NodeLook(unread=[0]), NodeLook(unread=[1])).hang is None
+    assert watched(NodeLook(unread=[0], number=1), NodeLook(unread=[1], number=1)).hang is None
 
 
 def test_a_look_that_nobody_asked_for_changes_nothing() -> None:
@@ -93,6 +101,19 @@ def test_a_look_that_nobody_asked_for_changes_nothing() -> None:
     watch.note(7, WAITS)
     assert not watch.tick(silent(121), 0, NODES, 121.0)
     assert watch.hang is None
+
+
+def test_an_answer_that_comes_after_the_next_order_changes_nothing() -> None:
+    watch = watched(MOVED, None, until=120 + LOOK_LIMIT_S)
+    assert watch.tick(silent(600), 0, NODES, 600.0)
+    watch.note(0, WAITS)
+    watch.note(1, ABSENT)
+    assert not watch.tick(silent(601), 0, NODES, 601.0)
+    assert watch.hang is None
+    for node, look in enumerate((WAITS, ABSENT)):
+        watch.note(node, dataclasses.replace(look, number=2))
+    watch.tick(silent(602), 0, NODES, 602.0)
+    assert watch.hang is not None
 
 
 def test_the_reason_for_a_stop_stays_until_the_next_attempt() -> None:
@@ -107,7 +128,12 @@ def test_the_reason_for_a_stop_stays_until_the_next_attempt() -> None:
 
 @pytest.mark.parametrize(
     ("action", "third", "is_stopped"),
-    [("stop", WAITS, True), ("warn", WAITS, False), ("stop", None, False)],  # a node without an answer may work
+    [
+        ("stop", WAITS, True),
+        ("warn", WAITS, False),
+        ("stop", None, False),  # it may work
+        ("stop", LOADS, False),
+    ],
 )
 def test_what_the_policy_does_with_a_hang(action: str, third: NodeLook | None, is_stopped: bool) -> None:
     watch, coordinator = HangWatch(120, action), make_coordinator()
@@ -119,6 +145,27 @@ def test_what_the_policy_does_with_a_hang(action: str, third: NodeLook | None, i
     assert kinds(orders) == [(number, "hang") for number in range(3)]
     assert watch.hang is not None
     assert (watch.hang.is_stopped, coordinator.cause is not None) == (is_stopped, is_stopped)
+
+
+def test_a_run_in_which_no_rank_is_known_to_be_absent_is_not_stopped() -> None:
+    watch, coordinator = HangWatch(120, "stop"), make_coordinator()
+    watch.watch(coordinator, silent(120), 120.0)
+    for number in range(3):
+        watch.note(number, WAITS)
+    watch.watch(coordinator, silent(121), 121.0)
+    assert watch.hang is not None
+    assert (watch.hang.is_stopped, coordinator.cause) == (False, None)
+
+
+def test_ranks_that_are_kept_are_so_only_while_the_run_hangs() -> None:
+    watch, coordinator = HangWatch(120, "keep"), make_coordinator()
+    watch.watch(coordinator, silent(120), 120.0)
+    for number, look in enumerate((WAITS, ABSENT, WAITS)):
+        watch.note(number, look)
+    assert {order["keep"] for _number, order in watch.watch(coordinator, silent(121), 121.0)} == {True}
+    orders = watch.watch(coordinator, silent(1), 130.0)
+    assert orders == [(number, {"type": "hang", "keep": False}) for number in range(3)]
+    assert watch.watch(coordinator, silent(2), 131.0) == []
 
 
 def test_an_attempt_that_hangs_is_stopped_everywhere_and_the_absent_rank_is_the_cause() -> None:

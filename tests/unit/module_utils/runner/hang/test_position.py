@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from ansible_collections.muster.train.plugins.module_utils.runner.hang.position 
     positions_of,
 )
 from ansible_collections.muster.train.plugins.module_utils.runner.hang.trace import parse_trace
-from ansible_collections.muster.train.plugins.module_utils.runner.hang.usage import parse_cpu, parse_io
+from ansible_collections.muster.train.plugins.module_utils.runner.hang.usage import parse_cpu, parse_io, parse_mapped
 
 C10D = "/v/site-packages/torch/distributed/distributed_c10d.py"
 ALL_REDUCE = [
@@ -88,6 +89,8 @@ def test_the_collective_in_a_stack() -> None:
     assert collective_of(ThreadStack(frames=LOAD)) is None
     begins = [StackFrame("_new_process_group_helper", C10D, 1), StackFrame("init_process_group", C10D, 2)]
     assert collective_of(ThreadStack(frames=begins)) is None
+    for other in ("send", "get_rank", "new_group", "_coalescing_manager"):
+        assert collective_of(ThreadStack(frames=[StackFrame(other, C10D, 1)])) is None
     assert look(ALL_REDUCE).collectives == [Collective(op="all_reduce", is_pending=True)]
     assert look(LOAD, trace(entry(5))).collectives == [Collective(ALL, "all_reduce", 5, 5)]
 
@@ -123,7 +126,10 @@ def test_ranks_that_are_alike_are_one_position() -> None:
 
 
 def test_what_proc_says_of_usage() -> None:
-    assert parse_cpu("7 (a b) c) S 1 7 7 0 -1 0 0 0 0 0 250 50 0 0 20 0 1 0 99") == pytest.approx(3.0)
+    text = "7 (a b) c) S 1 7 7 0 -1 0 0 0 3 5 250 50 80 20 20 0 1 0 99"
+    assert parse_cpu(text) * os.sysconf("SC_CLK_TCK") == pytest.approx(400)
+    assert parse_mapped(text) == 3 * os.sysconf("SC_PAGE_SIZE")
+    assert [parse_mapped(text) for text in ("", "7 (a) S 1")] == [0, 0]
     assert [parse_cpu(text) for text in ("", "7 (a) S 1", "1 (a) S 1 7 7 0 -1 0 0 0 0 0 x y 0")] == [0.0, 0.0, 0.0]
     assert parse_io("rchar: 100\nwchar: 20\nsyscr: 7\nread_bytes: 4096\n") == 120
     assert parse_io("") == 0

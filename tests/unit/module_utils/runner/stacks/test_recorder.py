@@ -59,16 +59,20 @@ def start(tmp_path: Path) -> Iterator[Start]:
         child.communicate()
 
 
+def traces(processes: list[Process]) -> dict[int, str]:
+    return {pid: answer.trace for pid, answer in recorder.ask(processes).items()}
+
+
 def test_each_question_has_its_own_answer(start: Start) -> None:
     process = start(FAKE + SLEEP)
-    assert recorder.ask([process]) == {process.pid: '{"entries": [1, 2, 3]}'}
-    assert recorder.ask([process]) == {process.pid: '{"entries": [4]}'}
-    assert recorder.ask([process]) == {process.pid: ""}  # an error there is no answer of torch's
+    assert traces([process]) == {process.pid: '{"entries": [1, 2, 3]}'}
+    assert traces([process]) == {process.pid: '{"entries": [4]}'}
+    assert traces([process]) == {process.pid: ""}  # an error there is no answer of torch's
 
 
 def test_a_rank_without_torch_has_recorded_nothing(start: Start) -> None:
     process = start(f"import os, time; os.write(1, b'ready\\n'); {SLEEP}")
-    assert recorder.ask([process]) == {process.pid: ""}
+    assert traces([process]) == {process.pid: ""}
 
 
 @pytest.mark.parametrize("variables", [{}, {"RANK": "0"}, {"MUSTER_HANG_WATCH": "120"}], ids=str)
@@ -107,9 +111,47 @@ def test_files_that_get_the_numbers_of_closed_ones_are_not_touched(start: Start,
     assert {Path(name).read_text() for name in names} == {TEXT}
 
 
+def test_a_rank_says_where_its_threads_are(start: Start) -> None:
+    process = start(
+        "import os, threading, time\n"
+        "begun = threading.Event()\n"
+        "def load():\n    begun.set()\n    time.sleep(60)\n"
+        "def train():\n    begun.wait()\n    os.write(1, b'ready\\n'); time.sleep(60)\n"
+        "threading.Thread(target=load, name='feeder', daemon=True).start()\n"
+        "train()\n"
+    )
+    main, feeder = recorder.ask([process])[process.pid].threads
+    assert (main.main, main.name, feeder.main, feeder.name) == (True, "MainThread", False, "feeder")
+    assert [(frame.function, frame.line) for frame in main.frames] == [("train", 8), ("<module>", 10)]
+    assert "load" in [frame.function for frame in feeder.frames]
+
+
+def test_a_signal_that_the_program_waits_for_is_not_taken_by_the_thread(start: Start) -> None:
+    process = start(
+        "import os, signal, time\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})\n"
+        "os.kill(os.getpid(), signal.SIGUSR1)\n"
+        "signal.sigwait({signal.SIGUSR1})\n"
+        f"os.write(1, b'ready\\n')\n{SLEEP}"
+    )
+    assert recorder.ask([process])
+
+
+def test_a_rank_with_busy_threads_survives_many_questions(start: Start) -> None:
+    process = start(
+        "import os, threading, time\n"
+        "def recurse(depth):\n    return depth and recurse(depth - 1)\n"
+        "def spin():\n    while True:\n        recurse(50)\n"
+        "for _ in range(2):\n    threading.Thread(target=spin, daemon=True).start()\n"
+        f"os.write(1, b'ready\\n')\n{SLEEP}"
+    )
+    for _question in range(40):
+        assert len(recorder.ask([process])[process.pid].threads) == 3
+
+
 def test_a_rank_whose_interpreter_is_locked_gives_no_answer_and_others_do(start: Start) -> None:
     locked, free = start(FAKE + "ctypes.PyDLL(None).sleep(60)"), start(FAKE + SLEEP)
-    assert recorder.ask([locked, free]) == {free.pid: '{"entries": [1, 2, 3]}'}
+    assert traces([locked, free]) == {free.pid: '{"entries": [1, 2, 3]}'}
 
 
 def test_the_thread_that_answers_is_not_one_of_the_program(start: Start) -> None:

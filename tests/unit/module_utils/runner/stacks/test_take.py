@@ -100,6 +100,21 @@ def test_each_rank_says_where_it_is(run_dir: Path, start: Start) -> None:
 
 
 @pytest.mark.usefixtures("without_py_spy")
+def test_a_watched_rank_answers_itself_and_only_one_that_does_not_is_sent_the_signal(
+    run_dir: Path, start: Start
+) -> None:
+    locked = "import ctypes, os\nos.write(1, b'ready\\n')\nctypes.PyDLL(None).sleep(60)\n"
+    start(sys.executable, "-c", HANG, RANK="0", MUSTER_HANG_WATCH="120")
+    start(sys.executable, "-c", locked, RANK="1", MUSTER_HANG_WATCH="120")
+    ranks = take(run_dir)
+    assert [(stacks.source, functions(stacks)[0][0]) for stacks in ranks] == [
+        ("answer", "wait_for_peers"),
+        ("faulthandler", "<module>"),
+    ]
+    assert ranks[0].why is None
+
+
+@pytest.mark.usefixtures("without_py_spy")
 def test_the_zipapp_prints_them_inside_a_container(
     run_dir: Path, start: Start, capsys: pytest.CaptureFixture[str]
 ) -> None:
