@@ -16,6 +16,11 @@ DETAILS = {
     "profiler_args": ("rocprof", "nsys"),
     "profile_ranks": ("rocprof", "nsys"),
 }
+# Options that a launch gives the profiler itself, so that no rank overwrites the files of another.
+OF_MUSTER = {
+    "rocprof": ("-d", "--output-directory", "-o", "--output-file", "-i", "--input", "--"),
+    "nsys": ("-o", "--output", "--"),
+}
 # The launchers that put a profiler in front of each rank.
 PROFILED = ("torchrun", "python")
 
@@ -39,6 +44,7 @@ def profiling_errors(settings: Mapping[str, Setting]) -> Iterator[str]:
             f"stats: expected statistics or an input file, saw {observed['stats']} and {observed['rocprof_input']}; "
             "the file says what is collected: write stats: true there, or give only one of them"
         )
+    yield from _option_errors(given)
     launcher = settings["launcher"]["value"] if "launcher" in settings else PROFILED[0]
     for name in ("rocprof", "nsys"):
         if name in given and launcher not in PROFILED:
@@ -46,6 +52,26 @@ def profiling_errors(settings: Mapping[str, Setting]) -> Iterator[str]:
                 f"{name}: the launcher {launcher} puts no profiler in front of its ranks, saw {observed[name]}; "
                 "give -e launcher=torchrun, or let the program itself start the profiler"
             )
+
+
+def _option_errors(given: Mapping[str, Setting]) -> Iterator[str]:
+    words = given["profiler_args"]["value"] if "profiler_args" in given else None
+    if not isinstance(words, list):
+        return
+    for profiler in OF_MUSTER.keys() & given.keys():
+        options = OF_MUSTER[profiler]
+        if taken := [word for word in words if any(_is_option(word, option) for option in options)]:
+            yield (
+                f"profiler_args: expected none of {' '.join(options)}, which the launch gives {profiler} itself, saw "
+                f"{display(taken)} ({given['profiler_args']['origin']}); leave it out"
+            )
+
+
+def _is_option(word: str, option: str) -> bool:
+    """Return whether a word is an option, alone or with its value."""
+    if option == "--":
+        return word == option
+    return word == option or word.startswith(f"{option}=") or (len(option) == 2 and word.startswith(option))
 
 
 def _describe(name: str, setting: Setting) -> str:

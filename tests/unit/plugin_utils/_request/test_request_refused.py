@@ -107,6 +107,10 @@ CASES = [
     refused("details of rocprofv3 with nsys", NAMELESS, {"nsys": True, "stats": True}),
     refused("two profilers", NAMELESS, {"nsys": True, "rocprof": True}),
     refused("statistics beside an input file", NAMELESS, {"rocprof": True, "stats": True, "rocprof_input": "c.yaml"}),
+    *(
+        refused(f"options of Muster's own for {name}", NAMELESS, {name: True, "profiler_args": args})
+        for name, args in (("nsys", "-o /tmp/x --output=x -- echo"), ("rocprof", "-i c.yaml -dout"))
+    ),
     refused("a profiler of the launcher exec", NAMELESS, {"rocprof": True, "launcher": "exec"}),
     refused("an option that is a word", ("config_option", GIVEN), {"config_option": "none"}),
 ]
