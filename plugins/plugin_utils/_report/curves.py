@@ -20,7 +20,10 @@ FEW = 32
 
 @frozen
 class CurveChart:
-    """A metric over the steps; others are curves of some ranks, by their names, drawn over it. factor is of its unit."""
+    """A metric over the steps; others are curves of some ranks, by their names, drawn over it.
+
+    factor is that of the unit which is shown.
+    """
 
     title: str
     curve: Curve

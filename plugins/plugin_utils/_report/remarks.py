@@ -34,7 +34,8 @@ def _not_finite(remark: Remark) -> str:
 
 def _clock(remark: Remark) -> str:
     step = f"{_place(remark)} took {number_text(remark.example.value or 0.0)} s by the clock"
-    return f"{_count(remark, 'step time')} {_are(remark)} left out, as the clock has jumped or the rank has stood still: {step}"
+    why = "as the clock has jumped or the rank has stood still"
+    return f"{_count(remark, 'step time')} {_are(remark)} left out, {why}: {step}"
 
 
 def _backwards(remark: Remark) -> str:

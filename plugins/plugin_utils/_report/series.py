@@ -97,7 +97,10 @@ class TrainingMetrics:
 
 
 def reduce(ranks: Sequence[RankMetrics], world_size: int, nodes: Mapping[int, str], drawn: int) -> TrainingMetrics:
-    """Return the metrics of a run with so many ranks; nodes are those of the ranks, drawn the stragglers with a curve."""
+    """Return the metrics of a run with so many ranks.
+
+    nodes has the node of each rank; drawn is how many stragglers have a curve.
+    """
     ordered = [_in_order(rank) for rank in ranks]
     ends = _ends(ordered)
     rate = next((rank.rate for rank in ordered if rank.rate), None)

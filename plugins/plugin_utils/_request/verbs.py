@@ -93,6 +93,12 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("last", "int", minimum=run_ids.FEWEST, maximum=run_ids.MOST),
         OUTPUT,
     ),
+    "report": (
+        RUN_ID_PARAMETER,
+        Parameter("sweep", "sweep_id", per_run=True),
+        Parameter("objective", "order", per_run=True),
+        OUTPUT,
+    ),
     "gpus": (ALL, OUTPUT),
     "detect": (OUTPUT, PAGE, MODE),
     "discover": (
