@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
+from .._results.rows import number_text
 from .charts import FRAME_COLOR, PLAIN, new_figure
 from .series import STRAGGLER_SCORE, Curve, RankSummary
 
@@ -56,7 +57,9 @@ def draw_curve(data: CurveChart) -> str:
             place = (other.steps[-1], other.values[-1] * data.factor)
             axes.annotate(name, place, (4, 0), textcoords="offset points", va="center", annotation_clip=False, **PLAIN)
         if data.ceiling is not None:
-            axes.set_ylim(top=data.ceiling)
+            axes.set_ylim(0, data.ceiling)
+        axes.xaxis.set_major_formatter(_format)
+        axes.yaxis.set_major_formatter(_format)
         axes.grid(axis="y", color="#808080", alpha=0.3)
         axes.set_xlabel("step", **PLAIN)
         axes.set_ylabel(data.title, **PLAIN)
@@ -83,3 +86,8 @@ def draw_ranks(title: str, ranks: Sequence[RankSummary]) -> str:
         axes.set_xlabel("rank", **PLAIN)
         axes.set_ylabel(title, **PLAIN)
     return svg[0]
+
+
+def _format(value: float, _place: int | None) -> str:
+    """Return the label of a tick: without a factor at the end of the axis."""
+    return number_text(value)

@@ -13,7 +13,7 @@ from .._sweep.outcome import best_of
 from .._sweep.record import Point, Sweep
 from .remarks import remark_text
 from .run_text import ReportedRun
-from .series import TrainingMetrics
+from .series import TrainingMetrics, short
 
 
 def run_numbers(run: ReportedRun) -> dict[str, Any]:
@@ -35,7 +35,8 @@ def curves_csv(metrics: TrainingMetrics) -> str:
         for step, *values in zip(curve.steps, curve.values, curve.lows, curve.highs, strict=True):
             rows.setdefault(step, {}).update(zip(columns, values, strict=True))
     header = ["step", *(name for columns in names for name in columns)]
-    return csv_text(header, [[step, *(rows[step].get(name) for name in header[1:])] for step in sorted(rows)])
+    cells = ((step, *(rows[step].get(name) for name in header[1:])) for step in sorted(rows))
+    return csv_text(header, [[None if cell is None else short(cell) for cell in row] for row in cells])
 
 
 def sweep_numbers(sweep: Sweep) -> dict[str, Any]:

@@ -20,7 +20,16 @@ from .._results.rows import duration, number, number_text
 from . import charts, run_parts
 from .curves import CurveChart, draw_curve, draw_ranks
 from .remarks import remark_text
-from .run_text import ReportedRun, losses_text, median_rate, median_step_time, rate_name, summary, time_text
+from .run_text import (
+    ReportedRun,
+    losses_text,
+    median_rate,
+    median_step_time,
+    rate_name,
+    straggler_texts,
+    summary,
+    time_text,
+)
 from .series import STRAGGLER_SCORE, RankSummary, TrainingMetrics
 from .sweep_page import Figure
 
@@ -28,8 +37,8 @@ NO_METRICS = (
     "There are no curves, because no rank wrote metrics: a program that appends lines to rank_NN_metrics.jsonl in "
     "MUSTER_OUTPUT_DIR gets them."
 )
-# Stragglers whose step times are drawn, and rows of the table of ranks.
-MOST_DRAWN, MOST_ROWS = 4, 128
+# Stragglers whose step times are drawn, and rows of the table of ranks: one with more rows is closed at first.
+MOST_DRAWN, MOST_ROWS, MOST_OPEN = 4, 128, 16
 RULE = (
     f"a rank is a straggler if the fastest rank's median step time is less than {STRAGGLER_SCORE:.0%} of its own, the "
     "default of NVIDIA's Resiliency Extension for relative scores"
@@ -53,7 +62,9 @@ def render_run(run: ReportedRun) -> str:
         "problems": problems(run_parts.findings_of(run.plan)),
         "figures": list(_figures(metrics)) if drawn else [],
         "remarks": [remark_text(remark) for remark in metrics.remarks],
+        "stragglers": straggler_texts(metrics),
         "ranks": _ranks_table(metrics.ranks),
+        "folded": len(metrics.ranks) > MOST_OPEN,
         "rule": f"{RULE[0].upper()}{RULE[1:]}. {WAITING}." if any(rank.score for rank in metrics.ranks) else None,
         "facts": run_parts.facts(record),
         "parameters": chosen,

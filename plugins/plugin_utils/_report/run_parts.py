@@ -55,14 +55,13 @@ def attempts_table(record: Mapping[str, Any]) -> PageTable | None:
     if not earlier and not attempts:
         return None
     last = "the last attempt" if attempts else "the last launch"
-    rows = [*earlier, *attempts, _attempt(last, {**record, **as_dict(record.get("cause")), "why": record.get("why")})]
-    return PageTable.of("Attempts", ["", "ended (UTC)", "verdict", "node", "rank", "why"], rows, wrapped=True)
+    rows = [*earlier, *attempts, _attempt(last, record)]
+    return PageTable.of("Attempts", ["", "ended (UTC)", "verdict", "why"], rows, wrapped=True)
 
 
 def _attempt(name: str, item: Mapping[str, Any]) -> list[str]:
-    cause = {**as_dict(item.get("cause")), **item}
     ended = str(item.get("ended") or "").replace("T", " ").removesuffix("Z")
-    return [name, ended, *(text_of(cause.get(key)) for key in ("verdict", "node", "rank", "why"))]
+    return [name, ended, text_of(item.get("verdict")), text_of(item.get("why"))]
 
 
 def findings_of(plan: Mapping[str, Any]) -> list[Finding]:

@@ -13,7 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import R
 from .._page.page import count
 from .._results.rows import duration, number, number_text
 from .remarks import remark_text
-from .series import RankSummary, TrainingMetrics
+from .series import TrainingMetrics
 
 
 @frozen
@@ -52,16 +52,19 @@ def lines(run: ReportedRun) -> list[str]:
         f"{run.run_id}  {summary(run)}",
         *([f"  {why}"] if why else []),
         *([f"  {' · '.join(filter(None, known))}"] if any(known) else []),
-        *(f"  straggler: {_straggler(rank)}" for rank in metrics.ranks if rank.is_straggler),
+        *(f"  straggler: {text}" for text in straggler_texts(metrics)),
         *(f"  {remark_text(remark)}" for remark in metrics.remarks),
     ]
 
 
-def _straggler(rank: RankSummary) -> str:
-    where = f" on {rank.node}" if rank.node else ""
-    return (
-        f"rank {rank.rank}{where}, {time_text(rank.step_s)} a step, {rank.score or 0.0:.0%} of the fastest rank's speed"
-    )
+def straggler_texts(metrics: TrainingMetrics) -> list[str]:
+    """Return a line for each straggler, the slowest first."""
+    ranks = sorted((rank for rank in metrics.ranks if rank.is_straggler), key=lambda rank: rank.score or 0.0)
+    return [
+        f"rank {rank.rank}{f' on {rank.node}' if rank.node else ''}, {time_text(rank.step_s)} a step, "
+        f"{rank.score or 0.0:.0%} of the fastest rank's speed"
+        for rank in ranks
+    ]
 
 
 def median_step_time(metrics: TrainingMetrics) -> str:

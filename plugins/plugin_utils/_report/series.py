@@ -195,9 +195,13 @@ def _summary(rank: RankMetrics, node: str | None) -> RankSummary:
 
 
 def _plain(value: Any) -> Any:
-    """Return plain data with numbers of few digits."""
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
+        return short(value)
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def short(value: float) -> float:
+    """Return a number as it is written to a file: a whole one without a point, another one with few digits."""
+    return int(value) if value.is_integer() else float(f"{value:.{DIGITS}g}")
