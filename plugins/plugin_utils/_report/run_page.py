@@ -19,6 +19,7 @@ from .._results.hangs import hang_of
 from .._results.rows import duration, number, number_text
 from . import charts, run_parts
 from .curves import CurveChart, draw_curve, draw_ranks
+from .environment import environment_table, not_set_table
 from .remarks import remark_text
 from .run_text import (
     ReportedRun,
@@ -40,12 +41,9 @@ NO_METRICS = (
 # Stragglers whose step times are drawn, and rows of the table of ranks: one with more rows is closed at first.
 MOST_DRAWN, MOST_ROWS, MOST_OPEN = 4, 128, 16
 RULE = (
-    f"a rank is a straggler if the fastest rank's median step time is less than {STRAGGLER_SCORE:.0%} of its own, the "
-    "default of NVIDIA's Resiliency Extension for relative scores"
-)
-WAITING = (
-    "Ranks that wait for one another in each step take equally long: a rank that slows all of them down shows only if "
-    "the program measures its steps before it waits"
+    f"A rank is a straggler if the fastest rank's median step time is less than {STRAGGLER_SCORE:.0%} of its own, the "
+    "default of NVIDIA's Resiliency Extension for relative scores. Ranks that wait for one another in each step take "
+    "equally long: a rank that slows all of them down shows only if the program measures its steps before it waits."
 )
 
 
@@ -65,11 +63,11 @@ def render_run(run: ReportedRun) -> str:
         "stragglers": straggler_texts(metrics),
         "ranks": _ranks_table(metrics.ranks),
         "folded": len(metrics.ranks) > MOST_OPEN,
-        "rule": f"{RULE[0].upper()}{RULE[1:]}. {WAITING}." if any(rank.score for rank in metrics.ranks) else None,
+        "rule": RULE if any(rank.score for rank in metrics.ranks) else None,
         "facts": run_parts.facts(record),
         "parameters": chosen,
-        "environment": run_parts.environment_table(run.plan),
-        "more": [table for table in (defaults, run_parts.not_set_table(run.plan)) if table],
+        "environment": environment_table(run.plan),
+        "more": [table for table in (defaults, not_set_table(run.plan)) if table],
     }
     header = Header(run.run_id, Headline(_status(record), summary(run), _notes(run)), _header_figures(run))
     return render("run.html.j2", header, content)
@@ -120,8 +118,8 @@ def _figures(metrics: TrainingMetrics) -> Iterator[Figure]:
         more = f"; {', '.join(others)} by {'itself' if len(others) == 1 else 'themselves'}" if others else ""
         yield Figure(f"step time: {of_ranks}{more}{_cut(chart)}", draw_curve(chart))
     if any(rank.step_s is not None for rank in metrics.ranks) and len(metrics.ranks) > 1:
-        caption = "step time of each rank: the median, and a line up to the 95th percentile. Above the dashed line "
-        yield Figure(f"{caption}{RULE}", draw_ranks("step time in ms", metrics.ranks))
+        caption = "step time of each rank: the median, and a line up to the 95th percentile; above the dashed line is a"
+        yield Figure(f"{caption} straggler", draw_ranks("step time in ms", metrics.ranks))
     if metrics.rate and (rates := metrics.curve(metrics.rate)):
         name = rate_name(metrics.rate)
         chart = CurveChart(name, rates)
@@ -155,7 +153,8 @@ def _ranks_table(ranks: Sequence[RankSummary]) -> PageTable | None:
     ]
     if not rows:
         return None
-    title = "Ranks" if shown is ranks else f"The {len(shown)} slowest of {len(ranks)} ranks"
+    of_all = "Ranks" if len(ranks) <= MOST_OPEN else f"All {len(ranks)} ranks"
+    title = of_all if shown is ranks else f"The {len(shown)} slowest of {len(ranks)} ranks"
     table = PageTable.of(title, headers, rows)
     marked = [
         [Cell(cell.text, "warn" if cell.text == "straggler" else cell.style) for cell in row] for row in table.rows

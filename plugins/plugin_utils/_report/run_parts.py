@@ -96,42 +96,6 @@ def _value(value: object) -> str:
     return shlex.join(map(str, value)) if isinstance(value, list) else text_of(value)
 
 
-def environment_table(plan: Mapping[str, Any]) -> PageTable | None:
-    """Return the variables of the ranks with their origins; nodes with the same ones share a row."""
-    jobs = {str(node): dicts(as_dict(job).get("environment")) for node, job in as_dict(plan.get("jobs")).items()}
-    rows = [(_variable(item), node) for node, items in jobs.items() for item in items]
-    headers = ["variable", "value", "nodes", "origin", "why"]
-    return _by_nodes("Environment of the ranks", headers, rows, list(jobs))
-
-
-def not_set_table(plan: Mapping[str, Any]) -> PageTable | None:
-    """Return the variables that the launch has left alone, with the reasons."""
-    left = {str(node): dicts(items) for node, items in as_dict(plan.get("not_set")).items()}
-    rows = [
-        ((str(item.get("name")), "", str(item.get("rule") or ""), str(item.get("reason") or "")), node)
-        for node, items in left.items()
-        for item in items
-    ]
-    return _by_nodes("Not set, on purpose", ["variable", "", "nodes", "rule", "why"], rows, list(left))
-
-
-def _variable(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    origin = " ".join(filter(None, [str(item.get("origin") or ""), str(item.get("rule") or "")]))
-    return str(item.get("name")), str(item.get("value")), origin, str(item.get("reason") or "")
-
-
-def _by_nodes(
-    title: str, headers: Sequence[str], rows: Iterable[tuple[tuple[str, str, str, str], str]], nodes: Sequence[str]
-) -> PageTable | None:
-    """Return a table whose third column names the nodes of a row that is not the same on all of them."""
-    groups: dict[tuple[str, str, str, str], list[str]] = {}
-    for row, node in rows:
-        groups.setdefault(row, []).append(node)
-    ordered_rows = sorted(groups.items(), key=lambda group: group[0][0])
-    cells = [[*row[:2], "" if len(on) == len(nodes) else node_names(on), *row[2:]] for row, on in ordered_rows]
-    return PageTable.of(title, headers, cells, wrapped=True) if cells else None
-
-
 def facts(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what the run was: where and when it ran, with which code and versions, and by which command."""
     code, controller = as_dict(record.get("code")), as_dict(record.get("controller"))
