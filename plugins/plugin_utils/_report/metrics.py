@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from array import array
@@ -17,6 +18,7 @@ RATES = ("tokens_per_s", "samples_per_s", "steps_per_s")
 # evaluations, which the time of a step may include, take less than a hundred steps.
 JUMP_S, JUMP_FACTOR = 60.0, 100.0
 UNKNOWN = math.nan
+BATCH = 200
 
 
 @frozen
@@ -48,13 +50,16 @@ class RankMetrics:
 
 def read_rank(rank: int, lines: Iterable[bytes]) -> RankMetrics:
     """Read the lines of a rank. A step that a line does not have is one more than that of the line before."""
-    reader = _Reader(rank)
-    for line in lines:
-        record = parse_json(line)
-        if isinstance(record, dict):
-            reader.take(record)
-        elif line.strip():
-            reader.note("broken")
+    reader, rest = _Reader(rank), iter(lines)
+    while batch := list(itertools.islice(rest, BATCH)):
+        # To read some lines at once takes half the time, where none of them is damaged.
+        records = parse_json(b"[" + b",".join(batch) + b"]")
+        is_whole = isinstance(records, list) and len(records) == len(batch)
+        for line, record in zip(batch, records if is_whole else map(parse_json, batch), strict=True):
+            if isinstance(record, dict):
+                reader.take(record)
+            elif line.strip():
+                reader.note("broken")
     return reader.finish()
 
 

@@ -36,7 +36,7 @@ from .._results.ranks import planned
 from .._results.rows import number
 from .._sweep import text
 from .._sweep.outcome import best_of, judge_point
-from .._sweep.record import FILE, SUCCEEDED, Sweep
+from .._sweep.record import FILE, SUCCEEDED, Point, Sweep
 from .._sweep.record import load as load_sweep
 from .._text.nearest import nearest, question
 from .experiments import directories, newest, read_record
@@ -165,8 +165,22 @@ def _launch_command(play: Play, home: Path, sweep: Sweep) -> str | None:
         for name, setting in as_dict(record.get("parameters")).items()
         if name not in NOT_REPEATED and as_dict(setting).get("layer") in FOR_ONE_RUN
     }
-    options, parameters = record.get("options"), json.dumps(given, default=str)
+    parameters = json.dumps(given, sort_keys=True, default=str)
     if SECRET_OPTION.search(parameters):
         return None
-    call = call_with([str(word) for word in options], play.request) if isinstance(options, list) else None
+    options = _options_of(record, point) if point else None
+    call = play.request.get("call") if options is None else call_with(options, play.request)
     return clean(f"{command('launch', None, call)} {shlex.join(['-e', parameters])}")
+
+
+def _options_of(record: Mapping[str, Any], point: Point) -> list[str] | None:
+    """Return the options by which a run's nodes are reached, without the file in which the sweep names the run."""
+    known, kept = record.get("options"), list[str]()
+    if not isinstance(known, list):
+        return None
+    for word in map(str, known):
+        if kept[-1:] == ["-e"] and word.endswith(f"/{point.label}.launch.json"):
+            kept.pop()
+        else:
+            kept.append(word)
+    return kept

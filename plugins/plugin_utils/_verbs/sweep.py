@@ -165,7 +165,7 @@ def _report(command: SweepCommand, width: int) -> Conclusion:
     best, launch = outcome.best_of(sweep.points, sweep.objective), None
     lines = ["", *map(clean, text.table_lines(sweep, width)), ""]
     if best is not None:
-        parameters = json.dumps(record.launch_parameters(request, best.parameters))
+        parameters = json.dumps(record.launch_parameters(request, best.parameters), sort_keys=True)
         lines.append(f"  {text.best_line(best, sweep.objective)}")
         if not SECRET_OPTION.search(parameters):
             launch = Invocation.of(request).playbook("launch", "-e", parameters)
