@@ -34,7 +34,9 @@ def report(folder: Path, run_id: str | None = None, **parameters: Any) -> tuple[
 
 
 def conclude(folder: Path, run_id: str | None = None, **parameters: Any) -> Conclusion:
-    return verb.write.conclusion(play_of("report", {}, parameters, run_id=run_id, experiments=str(folder)))
+    return verb.write.conclusion(
+        play_of("report", {}, parameters, run_id=run_id, experiments=str(folder), options=["-i", "lab"])
+    )
 
 
 def test_a_run_is_a_page_a_table_and_a_document(tmp_path: Path) -> None:
@@ -123,7 +125,9 @@ def swept(tmp_path: Path) -> Path:
             unasked = {"value": "point1.1", "origin": "-e label", "layer": "extra_vars"}
             known = {"verdict": "succeeded", "elapsed_s": 40.0 + point.number, "loss": {"last": value}}
             (home / point.run_id).mkdir()
-            text = yaml.safe_dump({**known, "parameters": {"channels": given, "label": unasked}})
+            options = ["-i", "lab", "-e", f"@/x/{point.label}.launch.json"]
+            parameters = {"channels": given, "label": unasked}
+            text = yaml.safe_dump({**known, "parameters": parameters, "options": options})
             (home / point.run_id / "run.yml").write_text(text)
     return tmp_path
 
@@ -134,7 +138,8 @@ def test_a_sweep_is_reported_from_its_records(swept: Path) -> None:
     assert (document["sweep_id"], document.get("run_id"), document["objective"]) == (whole.sweep_id, None, "loss")
     assert [point["value"] for point in document["points"][:3]] == [1.0, 2.6, 3.0]
     assert document["best"]["parameters"] == whole.points[0].parameters
-    assert "channels&#34;: 28}" in files["report.html"].text
+    launch = "ansible-playbook -i lab muster.train.launch -e &#39;{&#34;channels&#34;: 28}&#39;</code>"
+    assert launch in files["report.html"].text, "without the file that names the run"
     rows = list(csv.DictReader(files["report.csv"].text.splitlines()))
     assert (len(rows), rows[0]["channels"], rows[0]["loss"], rows[-1]["outcome"]) == (12, "28", "1.0", "pending")
 
