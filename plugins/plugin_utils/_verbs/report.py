@@ -129,8 +129,8 @@ def _read_sweep(play: Play, home: Path) -> Sweep:
     content = read_text(home / FILE)
     if content is None:
         names = [path.name for path in directories(home.parent) if (path / FILE).is_file()]
-        there = f"{question(nearest(home.name, names))}see {command('list', None, play.request.get('call'))}"
-        raise UserError(clean(f"sweep: no sweep {home.name} in {home.parent}; {there}"))
+        remedy = f"{question(nearest(home.name, names))}see {command('list', None, play.request.get('call'))}"
+        raise UserError(clean(f"sweep: no sweep {home.name} in {home.parent}; {remedy}"))
     try:
         return load_sweep(content)
     except ValueError as error:

@@ -29,7 +29,7 @@ def places(home: Path) -> dict[str, str]:
 def report_files(
     request: Mapping[str, Any], home: Path, page: str, table: str, numbers: Mapping[str, Any]
 ) -> list[WantedFile]:
-    """Return the files; table is the CSV. The page says when and by which command it was made, which is no change."""
+    """Return the files; table is the CSV. When and by which command the page was made does not count as a change."""
     text = finished(page, request["created"], clean(request["command"]))
     document = json_text({"schema": SCHEMA, **numbers}) + "\n"
     shown = [("page", relative(home / PAGE)), ("numbers", f"{relative(home / TABLE)}, {relative(home / NUMBERS)}")]

@@ -101,7 +101,6 @@ CASES = [
     refused("a limit of compare", NAMELESS, {"last": 2}, verb="compare", limit="node0"),
     refused("a run and a sweep", NAMELESS, {"run_id": RUN_ID, "sweep": "sweep_20261120_143052"}, verb="report"),
     refused("an objective without a sweep", NAMELESS, {"objective": "loss"}, verb="report"),
-    refused("a sweep that is a path", NAMELESS, {"sweep": "experiments/sweep_20261120_143052"}, verb="report"),
     *(
         refused(f"{name} without a profiler", NAMELESS, {name: value})
         for name, value in (("stats", True), ("rocprof_input", "c.yaml"), ("profiler_args", "-x"), ("profile_ranks", 0))
