@@ -85,12 +85,12 @@ CONTRAST = 4.5
             [
                 *(
                     "failed · 4 ranks on 2 nodes",
-                    "loss 5.55 → 1.93",
+                    "loss 5.55 -> 1.93",
                     "step 4 ",
                     "median step time 100 ms",
                     "stragglers 1",
                 ),
-                *("2 node1 40 40 4.9 → 1 160 ms 160 ms 62% straggler", "rank 2 on node1, 160 ms a step"),
+                *("2 node1 40 40 4.9 -> 1 160 ms 160 ms 62% straggler", "rank 2 on node1, 160 ms a step"),
                 *("fabric D1: no RDMA devices", "ValueError: <b>no loss</b> {{ 7 * 7 }}", "0123456789abcdef main"),
             ],
             marks=pytest.mark.gate,

@@ -68,6 +68,8 @@ def draw_curve(data: CurveChart) -> str:
 
 def draw_ranks(title: str, ranks: Sequence[RankSummary]) -> str:
     """Return the SVG of the step time of each rank: a dot for the median, and a line up to the 95th percentile."""
+    from matplotlib.ticker import MaxNLocator
+
     known = [rank for rank in ranks if rank.step_s is not None]
     size = 5 if len(known) <= FEW else 3
     with new_figure(f"{title}, ranks", HEIGHT) as (axes, svg):
@@ -81,13 +83,13 @@ def draw_ranks(title: str, ranks: Sequence[RankSummary]) -> str:
         fastest = min(1000 * (rank.step_s or 0.0) for rank in known)
         axes.axhline(fastest / STRAGGLER_SCORE, color="#000000", linewidth=0.8, linestyle=(0, (4, 3)))
         axes.set_ylim(bottom=0)
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(axis="y", color="#808080", alpha=0.3)
         axes.set_xlabel("rank", **PLAIN)
         axes.set_ylabel(title, **PLAIN)
     return svg[0]
 
 
-def _format(value: float, _place: int | None) -> str:
+def _format(value: float, _place: float) -> str:
     """Return the label of a tick: without a factor at the end of the axis."""
     return number_text(value)

@@ -143,7 +143,7 @@ def _ranks_table(ranks: Sequence[RankSummary]) -> PageTable | None:
             rank.node or "",
             f"{rank.lines:,}",
             "" if rank.last_step is None else f"{rank.last_step:,.0f}",
-            "" if rank.last_loss is None else f"{rank.first_loss:.3g} → {rank.last_loss:.3g}",
+            "" if rank.last_loss is None else f"{rank.first_loss:.3g} -> {rank.last_loss:.3g}",
             time_text(rank.step_s),
             time_text(rank.step_s_p95),
             "" if rank.score is None else f"{rank.score:.0%}",

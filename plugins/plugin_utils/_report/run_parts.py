@@ -23,7 +23,7 @@ from .._text.table import node_names
 # Further ones mostly follow from these.
 MOST_FAILURES = 8
 LONGEST_TAIL = 30
-PARTS_OF_FINDING = ("check", "node", "status", "observed", "expected", "source", "remedy")
+PARTS_OF_FINDING = ("check", "observed", "expected", "source", "remedy")
 
 
 @frozen
@@ -69,9 +69,9 @@ def findings_of(plan: Mapping[str, Any]) -> list[Finding]:
     findings = []
     for item in dicts(plan.get("findings")):
         known = {key: str(item.get(key) or "") for key in PARTS_OF_FINDING}
-        if known["status"] in BAD:
-            status = cast("Status", known.pop("status"))
-            findings.append(Finding(**{**known, "node": item.get("node") and known["node"]}, status=status))
+        if item.get("status") in BAD:
+            status, node = cast("Status", item["status"]), item.get("node")
+            findings.append(Finding(node=None if node is None else str(node), status=status, **known))
     return findings
 
 

@@ -81,10 +81,10 @@ def median_rate(metrics: TrainingMetrics) -> str:
 
 
 def losses_text(record: Mapping[str, Any]) -> str:
-    """Return the first and the last loss of the head: `5.55 → 1.93`."""
+    """Return the first and the last loss of the head: `5.55 -> 1.93`."""
     loss = as_dict(record.get("loss"))
     known = [number(loss.get("first")), number(loss.get("last"))]
-    return " → ".join(f"{value:.3g}" for value in known if value is not None)
+    return " -> ".join(f"{value:.3g}" for value in known if value is not None)
 
 
 def rate_name(rate: str | None) -> str:

@@ -148,8 +148,10 @@ def _in_order(rank: RankMetrics) -> RankMetrics:
     if all(first <= second for first, second in itertools.pairwise(rank.steps)):
         return rank
     order = sorted(range(len(rank.steps)), key=rank.steps.__getitem__)
-    columns = ("steps", "losses", "step_times", "rates")
-    return dataclasses.replace(rank, **{name: [getattr(rank, name)[place] for place in order] for name in columns})
+    steps, losses, step_times, rates = (
+        [column[place] for place in order] for column in (rank.steps, rank.losses, rank.step_times, rank.rates)
+    )
+    return dataclasses.replace(rank, steps=steps, losses=losses, step_times=step_times, rates=rates)
 
 
 def _ends(ranks: Iterable[RankMetrics]) -> list[float]:
