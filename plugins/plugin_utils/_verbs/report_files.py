@@ -32,7 +32,7 @@ def report_files(
     """Return the files; table is the CSV. When and by which command the page was made does not count as a change."""
     text = finished(page, request["created"], clean(request["command"]))
     document = json_text({"schema": SCHEMA, **numbers}) + "\n"
-    shown = [("page", relative(home / PAGE)), ("numbers", f"{relative(home / TABLE)}, {relative(home / NUMBERS)}")]
+    shown = [("page", relative(home / PAGE)), ("numbers", f"{relative(home / TABLE)} and {NUMBERS}")]
     return [
         WantedFile(home / TABLE, table, OPTION, EXPECTED, is_private=True, has_diff=False),
         WantedFile(home / NUMBERS, document, OPTION, EXPECTED, is_private=True, has_diff=False),
