@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pages in a real browser, on a desktop's screen and on a phone's."""
+"""The pages in a real browser, on a desktop's screen and on a phone's, light and dark."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks.page import render as render_preflight
 from ansible_collections.muster.train.plugins.plugin_utils._detect.page import render as render_detect
+from ansible_collections.muster.train.plugins.plugin_utils._report.run_page import render_run
 from ansible_collections.muster.train.plugins.plugin_utils._report.sweep_page import render as render_sweep
 from ansible_collections.muster.train.tests.support.detect_parts import cluster, dgx_h100, down, mi300x
 from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Facts, report
+from ansible_collections.muster.train.tests.support.report_parts import reported_run
 from ansible_collections.muster.train.tests.support.sweep_parts import sweep
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -28,7 +30,14 @@ MEASURE = """<script>addEventListener("load", () => {
     && !item.querySelector("svg")).map((item) => item.querySelector(".cue"));
   const hidden = cues.filter((cue) => !cue || cue.getClientRects().length === 0).length;
   const text = document.body.innerText.replace(/\\s+/g, " ");
-  const measured = [root.clientWidth, root.scrollWidth, cues.length, hidden, text];
+  const luminance = (color) => color.match(/[0-9.]+/g).slice(0, 3).map((part) => part / 255)
+    .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, part, place) => sum + part * [0.2126, 0.7152, 0.0722][place], 0);
+  const paper = luminance(getComputedStyle(document.body).backgroundColor);
+  const contrasts = [...document.querySelectorAll("h1, h2, p, figcaption, th, td, dd, li, pre, svg.chart")]
+    .map((item) => luminance(getComputedStyle(item).color))
+    .map((ink) => (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05));
+  const measured = [root.clientWidth, root.scrollWidth, cues.length, hidden, paper, Math.min(...contrasts), text];
   parent.document.documentElement.dataset.measured = measured.join("|");
 });</script></head>"""
 
@@ -53,7 +62,15 @@ def sweep_page() -> str:
     return render_sweep(sweep(), "ansible-playbook muster.train.launch")
 
 
-@pytest.mark.parametrize("width", [1280, 400])
+def run_page() -> str:
+    return render_run(reported_run())
+
+
+# The least contrast of a text (WCAG 2.2, 1.4.3).
+CONTRAST = 4.5
+
+
+@pytest.mark.parametrize(("width", "is_dark"), [(1280, False), (400, True)])
 @pytest.mark.parametrize(
     ("make", "texts"),
     [
@@ -63,10 +80,27 @@ def sweep_page() -> str:
             ["6 of 12 runs succeeded", "The best loss is 2.3", "2.55 2.3 timed out", "3.05 failed"],
             marks=pytest.mark.gate,
         ),
+        pytest.param(
+            run_page,
+            [
+                *(
+                    "failed · 4 ranks on 2 nodes",
+                    "loss 5.55 -> 1.93",
+                    "step 4 ",
+                    "median step time 100 ms",
+                    "stragglers 1",
+                ),
+                *("2 node1 40 40 4.9 -> 1 160 ms 160 ms 62% straggler", "rank 2 on node1, 160 ms a step"),
+                *("fabric D1: no RDMA devices", "ValueError: <b>no loss</b> {{ 7 * 7 }}", "0123456789abcdef main"),
+            ],
+            marks=pytest.mark.gate,
+        ),
         (preflight_page, ["Not ready for a launch", "nodes that answered 2 of 2", "at least 60.0 s behind"]),
     ],
 )
-def test_it_fits_and_can_be_read(make: Callable[[], str], texts: list[str], width: int, tmp_path: Path) -> None:
+def test_it_fits_and_can_be_read(
+    make: Callable[[], str], texts: list[str], width: int, is_dark: bool, tmp_path: Path
+) -> None:
     opened = make().replace("<details>", "<details open>")
     path = tmp_path / "page.html"
     inner = html.escape(POLICY.sub("", opened).replace("</head>", MEASURE))
@@ -77,6 +111,7 @@ def test_it_fits_and_can_be_read(make: Callable[[], str], texts: list[str], widt
     command += [
         f"--user-data-dir={tmp_path / 'profile'}",
         "--window-size=1400,1000",
+        f"--blink-settings=preferredColorScheme={0 if is_dark else 1}",
         "--hide-scrollbars",
         "--dump-dom",
         path.as_uri(),
@@ -84,8 +119,10 @@ def test_it_fits_and_can_be_read(make: Callable[[], str], texts: list[str], widt
     document = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
     measured = re.search(r'data-measured="([^"]*)"', document)
     assert measured, document[:2000]
-    client, scroll, scrolled, hidden, text = measured[1].split("|", 4)
+    client, scroll, scrolled, hidden, paper, contrast, text = html.unescape(measured[1]).split("|", 6)
     assert (int(client), int(scroll)) == (width, width)
+    assert (float(paper) < 0.5) is is_dark
+    assert float(contrast) >= CONTRAST
     assert [part for part in texts if part not in text] == []
     if width == 400:
         assert int(hidden) == 0, "a table that can be scrolled says so"

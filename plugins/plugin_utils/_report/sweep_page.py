@@ -21,11 +21,13 @@ from .._sweep.outcome import best_of
 from .._sweep.record import SUCCEEDED, Point, Sweep, unfinished
 from .._sweep.text import best_text, headers_and_rows, outcome_text, summary, value_text, values_text
 from .._text.table import one_line
-from . import charts
+from . import charts, parallel
 
 # More maps than that say less than the table.
 MOST_MAPS = 6
 WIDEST_LABEL = 16
+# With fewer parameters a map shows all of them.
+FEWEST_AXES = 3
 # The values of a combination, as they are typed.
 Key = tuple[str, ...]
 
@@ -88,7 +90,8 @@ def _figures(sweep: Sweep) -> list[Figure]:
     if best is None:
         return []
     runs = _runs(sweep.points)
-    return [*(_heat_maps(sweep, runs, _key(best.parameters)) if _has_maps(sweep) else []), _dots(sweep, runs)]
+    maps = _heat_maps(sweep, runs, _key(best.parameters)) if _has_maps(sweep) else []
+    return [*maps, *_parallel(sweep, runs, _key(best.parameters)), _dots(sweep, runs)]
 
 
 def _has_maps(sweep: Sweep) -> bool:
@@ -124,6 +127,26 @@ def _heat_maps(sweep: Sweep, runs: Mapping[Key, Sequence[Point]], best: Key) -> 
         caption = f"{name}{where}: the mean of the runs of each combination, the darker the smaller{frame}"
         figures.append(Figure(caption, charts.draw_heat_map(heat_map)))
     return figures
+
+
+def _parallel(sweep: Sweep, runs: Mapping[Key, Sequence[Point]], best: Key) -> list[Figure]:
+    """Return a view of all parameters at once, where they are more than a map has."""
+    axes = [
+        parallel.ParallelAxis(_label(name), [_label(value) for value in values]) for name, values in sweep.axes.items()
+    ]
+    if len(axes) < FEWEST_AXES or not parallel.fits(axes):
+        return []
+    places = [{value_text(value): place for place, value in enumerate(values)} for values in sweep.axes.values()]
+    means = {key: mean for key, points in runs.items() if (mean := _mean(points)) is not None}
+    lines = [
+        ([known[text] for known, text in zip(places, key, strict=True)], mean)
+        for key, mean in means.items()
+        if all(text in known for known, text in zip(places, key, strict=True))
+    ]
+    name = parse_order(sweep.objective).name
+    chart = parallel.ParallelChart(name, axes, lines, list(means).index(best))
+    caption = f"{name}: a line for each combination, the mean of its runs, the darker the smaller; the best is orange"
+    return [Figure(caption, parallel.draw_parallel(chart))]
 
 
 def _dots(sweep: Sweep, runs: Mapping[Key, Sequence[Point]]) -> Figure:

@@ -25,6 +25,7 @@ def contradictions(verb: str, settings: Mapping[str, Setting], inventory: Invent
         "note": _note_errors,
         "compare": _compare_errors,
         "import": _import_errors,
+        "report": _report_errors,
     }
     return lines + (errors_of[verb](settings) if verb in errors_of else [])
 
@@ -87,6 +88,15 @@ def _compare_errors(settings: Mapping[str, Setting]) -> list[str]:
     given = _given(settings, ("runs", "last"))
     how = "give -e runs=RUN_ID,RUN_ID or -e last=N"
     return [f"runs: expected run IDs or the number of the newest runs, saw {given}; {how}"] if given else []
+
+
+def _report_errors(settings: Mapping[str, Setting]) -> list[str]:
+    given = {name: setting for name, setting in settings.items() if setting["value"] is not None}
+    if "run_id" in given and "sweep" in given:
+        return ["sweep: expected a run or a sweep, saw run_id and sweep; give one of them"]
+    if "objective" in given and "sweep" in settings and "sweep" not in given:
+        return ["objective: expected a sweep whose runs are compared by it, saw none; give -e sweep=SWEEP_ID"]
+    return []
 
 
 def _note_errors(settings: Mapping[str, Setting]) -> list[str]:

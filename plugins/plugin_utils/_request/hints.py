@@ -11,7 +11,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .carried import carried_options
 
-TITLES = {"follow": "follow again", "stop": "stop", "status": "status", "logs": "logs", "stacks": "stacks"}
+TITLES = {"follow": "follow again", **{verb: verb for verb in ("stop", "status", "logs", "stacks", "report")}}
 
 
 def options_of(argv: Sequence[str], variables: Sequence[str] = (), *, inventories: bool = True) -> list[str]:

@@ -110,6 +110,7 @@ def expected(parameter: Parameter) -> str:
         "axes": axes.EXPECTED,
         "note": note_text.EXPECTED,
         "run_ids": run_ids.EXPECTED,
+        "sweep_id": "the name of a sweep such as sweep_20261120_143052[_label]",
         "ranks": rank_list.EXPECTED,
         "hosts": "hosts such as head,gpu[01-16] or train@10.0.0.1:2222",
     }[parameter.type]
@@ -293,6 +294,7 @@ READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "hosts": _hosts,
     "axes": lambda _parameter, raw: axes.read_axes(raw),
     "note": _checked(note_text.check),
+    "sweep_id": _matching(run_id.SWEEP),
     "run_ids": lambda _parameter, raw: run_ids.read_run_ids(raw),
     "ranks": lambda _parameter, raw: rank_list.read_ranks(raw),
 }

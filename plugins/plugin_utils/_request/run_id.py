@@ -23,6 +23,8 @@ RUN_ID_FORMAT = re.compile(
     rf"|[A-Za-z0-9][A-Za-z0-9._-]{{0,{PROGRAM_MAX - 1}}}?)_(?P<time>[0-9]{{8}}_[0-9]{{6}})"
     rf"(?:_(?P<label>{LABEL.pattern}))??(?:_[0-9a-f]{{{NONCE_DIGITS}}})?"
 )
+# A sweep has a name of the same kind.
+SWEEP = re.compile(r"sweep_[0-9]{8}_[0-9]{6}[A-Za-z0-9._-]{0,60}")
 EXAMPLE = "multinode_42ch_256th_20261120_143052[_label]_3f9a"
 
 

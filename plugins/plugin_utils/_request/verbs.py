@@ -94,6 +94,12 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         OUTPUT,
     ),
     "import": (Parameter("source", "file", per_run=True), OUTPUT),
+    "report": (
+        RUN_ID_PARAMETER,
+        Parameter("sweep", "sweep_id", per_run=True),
+        Parameter("objective", "order", per_run=True),
+        OUTPUT,
+    ),
     "gpus": (ALL, OUTPUT),
     "detect": (OUTPUT, PAGE, MODE),
     "discover": (

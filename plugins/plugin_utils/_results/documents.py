@@ -32,13 +32,14 @@ OF_RUN: dict[str, Any] = {
     "hang": None,
     "nodes": [],
 }
+OF_SWEEP: dict[str, Any] = {"sweep_id": None, "folder": None, "objective": None, "points": [], "best": None}
 COMPARED = ("runs", "differences", "metrics", "same", "unknown", "repeats")
 # What the document of each verb has besides its head, as it is where the verb did not get that far.
 KEYS: dict[str, dict[str, Any]] = {
     "launch": {**OF_RUN, "plan": None},
     "status": {**OF_RUN, "waiting": []},
     **dict.fromkeys(("follow", "stop", "collect"), OF_RUN),
-    "sweep": {"sweep_id": None, "folder": None, "objective": None, "points": [], "best": None},
+    "sweep": OF_SWEEP,
     "logs": {"run_id": None, "lines": []},
     "shell": dict.fromkeys(("run_id", "node", "rank", "container", "directory", "argv", "line")),
     "stacks": {"run_id": None, "directory": None, "groups": [], "ranks": []},
@@ -46,6 +47,11 @@ KEYS: dict[str, dict[str, Any]] = {
     "note": {"run_id": None, "experiment": None, "notes": []},
     "compare": {"folder": None, **{name: [] for name in COMPARED}},
     "import": {"source": None, "folder": None, "experiments": [], "sweeps": [], "skipped": []},
+    "report": {
+        **dict.fromkeys(("run_id", "page", "csv", "json", "verdict", "why", "rate")),
+        **{name: [] for name in ("curves", "ranks", "stragglers", "remarks")},
+        **OF_SWEEP,
+    },
     "gpus": {"nodes": []},
     "detect": {
         "page": None,

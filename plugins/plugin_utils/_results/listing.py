@@ -118,12 +118,15 @@ def minute(stamp: str) -> str:
 def to_csv(entries: Sequence[ExperimentSummary]) -> str:
     """Return a line for each run and a column for each name, those of `NAMES` first."""
     names = dict.fromkeys([*NAMES, *(name for entry in entries for name in entry.values), "problem"])
+    rows = [{**entry.values, "problem": entry.problem} for entry in entries]
+    return csv_text(list(names), [[row.get(name) for name in names] for row in rows])
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table for a spreadsheet."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(map(_cell, names))
-    for entry in entries:
-        values = {**entry.values, "problem": entry.problem}
-        writer.writerow(_cell(values.get(name)) for name in names)
+    writer.writerows([*map(_cell, row)] for row in (header, *rows))
     return file.getvalue()
 
 

@@ -83,7 +83,8 @@ class Overview:
         after = report.places(runs, shown_experiment(self.play, self.run_id)) if has_places else []
         if self.run_id:
             left = any(run.left for run in runs)
-            verbs = ("follow", "stop", "logs", "stacks") if verdict.active else ("stop", "logs")[not left :]
+            ended = (*["stop"] * left, "logs", *["report"] * has_places)
+            verbs = ("follow", "stop", "logs", "stacks") if verdict.active else ended
             after += hints(self.run_id, self.play.request.get("call"), verbs)
         return [
             "",

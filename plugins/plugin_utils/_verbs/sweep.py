@@ -14,7 +14,6 @@ import secrets
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +25,15 @@ from .._action.interrupt import Interrupt
 from .._action.screen import show
 from .._findings.errors import UserError
 from .._findings.invocation import Invocation
-from .._page.page import finished, same_content
 from .._report import sweep_page
+from .._report.numbers import points_csv, sweep_numbers
 from .._request.secret_options import SECRET_OPTION
 from .._sweep import folder, outcome, record, text
 from .._sweep.command import SweepCommand
 from .._sweep.record import Point
-from .step import Conclude, Conclusion, Play, WantedFile
+from .report_files import report_files
+from .step import Conclude, Conclusion, Play
 
-PAGE = "sweep.html"
 # What a sweep needs of its launches, whatever the cluster's defaults are.
 FOLLOWED = {"follow": True, "all": False, "lines": 0}
 # Options with which Ansible asks for a password.
@@ -166,17 +165,16 @@ def _report(command: SweepCommand, width: int) -> Conclusion:
     best, launch = outcome.best_of(sweep.points, sweep.objective), None
     lines = ["", *map(clean, text.table_lines(sweep, width)), ""]
     if best is not None:
-        parameters = json.dumps(record.launch_parameters(request, best.parameters))
+        parameters = json.dumps(record.launch_parameters(request, best.parameters), sort_keys=True)
         lines.append(f"  {text.best_line(best, sweep.objective)}")
         if not SECRET_OPTION.search(parameters):
             launch = Invocation.of(request).playbook("launch", "-e", parameters)
             lines.append(f"  to launch it: {launch}")
     elif any(point.outcome == record.SUCCEEDED for point in sweep.points):
         lines.append(clean(f"  no run has a value {sweep.objective!r} to compare it by: choose -e objective=NAME"))
-    path, summary = command.home / PAGE, text.summary(sweep.points)
-    page = finished(sweep_page.render(sweep, launch), request["created"], request["command"])
-    file = WantedFile(path, page, folder.OPTION, folder.EXPECTED, is_private=True, is_refreshed=True)
-    files = [dataclasses.replace(file, is_same=partial(same_content, page), note=f"  page: {relative(path)}")]
+    summary = text.summary(sweep.points)
+    page = sweep_page.render(sweep, launch)
+    files = report_files(request, command.home, page, points_csv(sweep), sweep_numbers(sweep))
     if record.unfinished(sweep.points):
         failure = UserError(f"{sweep.sweep_id}: {summary}; the same command runs those that have not succeeded")
         return Conclusion(lines=lines, files=files, failure=failure)
@@ -184,11 +182,4 @@ def _report(command: SweepCommand, width: int) -> Conclusion:
 
 
 def _document(command: SweepCommand) -> dict[str, Any]:
-    best = outcome.best_of(command.sweep.points, command.sweep.objective)
-    return {
-        "sweep_id": command.sweep.sweep_id,
-        "folder": str(command.home),
-        "points": [point.to_dict() for point in command.sweep.points],
-        "objective": command.sweep.objective,
-        "best": best and dataclasses.asdict(best),
-    }
+    return {"folder": str(command.home), **sweep_numbers(command.sweep)}

@@ -50,7 +50,16 @@ def test_one_parameter_has_no_map_and_three_have_several() -> None:
         for threads in (256, 512)
         for point in whole.points
     ]
-    assert len(maps(render(replace(whole, axes={**whole.axes, "threads": [256, 512]}, points=three)))) == 3
+    *heat_maps, parallel, _dots = maps(render(replace(whole, axes={**whole.axes, "threads": [256, 512]}, points=three)))
+    assert len(heat_maps) == 2
+    assert {"channels", "28", "env.NCCL_PROTO", "Simple", "threads", "512", "loss", "2.3"} <= {*parallel}
+
+
+def test_more_parameters_than_a_view_has_axes_are_in_the_table_only() -> None:
+    whole = sweep()
+    names = [f"env.A{number}" for number in range(8)]
+    points = [replace(point, parameters={**point.parameters, **dict.fromkeys(names, "1")}) for point in whole.points]
+    assert len(maps(render(replace(whole, axes={**whole.axes, **{name: ["1"] for name in names}}, points=points)))) == 2
 
 
 def test_a_sweep_without_a_value_has_no_figures() -> None:

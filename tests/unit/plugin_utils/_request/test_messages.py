@@ -28,7 +28,7 @@ CASES = {
 VALUES = {
     "launch": (test_parameters.LAUNCH, test_parameters.REFUSED),
     "logs": (test_parameters.LOGS, test_parameters.LOGS_REFUSED),
-    "note and compare": (test_parameters.KEEPING, test_parameters.KEEPING_REFUSED),
+    "note, compare and report": (test_parameters.KEEPING, test_parameters.KEEPING_REFUSED),
 }
 
 

@@ -14,7 +14,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.variable_nam
 
 LAUNCH = {parameter.name: parameter for parameter in verbs.VERBS["launch"]}
 LOGS = {parameter.name: parameter for parameter in verbs.VERBS["logs"]}
-KEEPING = {parameter.name: parameter for verb in ("note", "compare") for parameter in verbs.VERBS[verb]}
+KEEPING = {parameter.name: parameter for verb in ("note", "compare", "report") for parameter in verbs.VERBS[verb]}
 RUN_IDS = [f"train_20261120_143052_{number:04x}" for number in range(21)]
 
 
@@ -157,6 +157,7 @@ LOGS_REFUSED: dict[str, list[object]] = {
 }
 # The same of `note` and `compare`.
 KEEPING_REFUSED: dict[str, list[object]] = {
+    "sweep": ["", "sweep_2026", "experiments/sweep_20261120_143052", "sweep_20261120_143052/..", RUN_IDS[0], 1, ["a"]],
     "note": ["", "  ", "x" * 1001, "a\nb", "a\x1b[2Jb", "a\x00", "a\u2028b", "a\udc80", True, 1.5, ["a"], {"a": "b"}],
     "runs": [
         *("", RUN_IDS[0], f"{RUN_IDS[0]},", ",".join(RUN_IDS), f"{RUN_IDS[0]},{RUN_IDS[0]}", "../a,b", "a,b"),

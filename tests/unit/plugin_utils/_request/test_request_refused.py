@@ -100,6 +100,8 @@ CASES = [
     refused("nothing to compare", NAMELESS, verb="compare"),
     refused("two ways to name runs", NAMELESS, {"runs": [RUN_ID, f"{RUN_ID}_b"], "last": 2}, verb="compare"),
     refused("a limit of compare", NAMELESS, {"last": 2}, verb="compare", limit="node0"),
+    refused("a run and a sweep", NAMELESS, {"run_id": RUN_ID, "sweep": "sweep_20261120_143052"}, verb="report"),
+    refused("an objective without a sweep", NAMELESS, {"objective": "loss"}, verb="report"),
     *(
         refused(f"{name} without a profiler", NAMELESS, {name: value})
         for name, value in (("stats", True), ("rocprof_input", "c.yaml"), ("profiler_args", "-x"), ("profile_ranks", 0))
@@ -169,7 +171,14 @@ def test_a_part_of_a_setup_takes_a_limit() -> None:
 
 
 def test_list_needs_no_nodes() -> None:
-    for verb, given in (("list", {}), ("note", {"note": "x"}), ("compare", {"last": 2}), ("import", {"source": "old"})):
+    parameters: dict[str, dict[str, Any]] = {
+        "list": {},
+        "note": {"note": "x"},
+        "compare": {"last": 2},
+        "report": {},
+        "import": {"source": "old"},
+    }
+    for verb, given in parameters.items():
         assert make(given, verb=verb, nodes=inventory())["nodes"] == []
 
 

@@ -30,6 +30,7 @@ def test_the_other_verbs() -> None:
         "note": ["run_id", "note", "output"],
         "compare": ["runs", "last", "output"],
         "import": ["source", "output"],
+        "report": ["run_id", "sweep", "objective", "output"],
         "gpus": ["all", "output"],
         "detect": ["output", "page", "mode"],
         "discover": ["cluster", "nodes", "hosts", "node_list", "user", "accept_keys", "force", "output"],

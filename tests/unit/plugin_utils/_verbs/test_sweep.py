@@ -107,9 +107,10 @@ def test_the_points_are_launched_and_compared(tmp_path: Path, commands: Commands
     assert conclusion.document["best"]["parameters"] == {"channels": 28}
     [launch] = [str(line) for line in conclusion.lines if "to launch it" in line]
     assert json.loads(launch.rpartition(" -e ")[2].strip("'")) == {"channels": 28}
-    [page] = conclusion.files
-    assert page.path == Path(conclusion.document["folder"], "sweep.html")
-    assert page.is_private
+    *numbers, page = conclusion.files
+    names = ["report.csv", "report.json", "report.html"]
+    assert [file.path for file in (*numbers, page)] == [Path(conclusion.document["folder"], name) for name in names]
+    assert all(file.is_private for file in (*numbers, page))
     assert page.is_same is not None and page.is_same(page.text) and not page.is_same("")
 
     again = swept(tmp_path)
