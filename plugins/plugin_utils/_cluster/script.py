@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the script of a launch is: a file, or with the launcher exec also the name of a program."""
+"""What the script of a launch is: a file, with the launcher exec also the name of a program, or one that Muster brings."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ PYTHON_ENDINGS = (".py", ".pyz")
 def is_python(script: str) -> bool:
     """Return whether the launcher exec runs a script with Python; any other it executes."""
     return script.endswith(PYTHON_ENDINGS)
+
+
+def is_brought(script: object) -> bool:
+    """Return whether the runner brings a script into the run's directory, as that of a benchmark."""
+    return isinstance(script, str) and script.startswith("{run_dir}/")
 
 
 def is_program_name(launcher: object, script: object) -> bool:

@@ -24,6 +24,7 @@ from .._findings.errors import display
 from .._text import placeholders
 from . import (
     axes,
+    byte_size,
     conditions,
     host_list,
     metrics_pattern,
@@ -90,6 +91,8 @@ def expected(parameter: Parameter) -> str:
         "seconds": "seconds (90) or a number with s, m, h or d (30m), "
         f"from {'0 seconds' if parameter.minimum == 0 else '1 second'} to "
         f"{parameter.maximum // UNITS['d']} day{'s' if parameter.maximum > UNITS['d'] else ''}",
+        "bytes": "bytes (8) or a number with K, M or G (64M, in powers of 1024), "
+        f"from {byte_size.size_text(parameter.minimum)} to {byte_size.size_text(parameter.maximum)}",
         "label": LABEL_HINT,
         "file": f"a path on the controller{PATH_HINT}",
         "path": f"a path on the node{PATH_HINT}",
@@ -201,6 +204,13 @@ def _seconds(parameter: Parameter, raw: object) -> int:
     return seconds
 
 
+def _bytes(parameter: Parameter, raw: object) -> int:
+    size = byte_size.read_size(_text(raw))
+    if not parameter.minimum <= size <= parameter.maximum:
+        raise ValueError
+    return size
+
+
 def _checked(check: Callable[[str], str]) -> Callable[[Parameter, object], str]:
     def checked(parameter: Parameter, raw: object) -> str:
         try:
@@ -273,6 +283,7 @@ READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "bool": _bool,
     "choice": _choice,
     "seconds": _seconds,
+    "bytes": _bytes,
     "label": _matching(run_id.LABEL),
     "file": _path,
     "path": _path,

@@ -26,11 +26,11 @@ REDUCING = ("all_reduce", "reduce_scatter")
 RESULT = "benchmark.json"
 
 
-def groups_of(kind: str, world_size: int, per_node: int) -> list[list[int]]:
+def groups_of(scope: str, world_size: int, per_node: int) -> list[list[int]]:
     """Return the ranks of each group that runs the collective, all groups at the same time."""
-    if kind == "rails":
+    if scope == "rails":
         return [list(range(rail, world_size, per_node)) for rail in range(per_node)]
-    if kind == "nodes":
+    if scope == "nodes":
         return [list(range(first, first + per_node)) for first in range(0, world_size, per_node)]
     return [list(range(world_size))]
 
@@ -200,7 +200,7 @@ def gather(torch: Any, row: Sequence[float], groups: Sequence[Sequence[int]], de
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Read the arguments, which the plan has made."""
     parser = argparse.ArgumentParser()
-    for name in ("collective", "groups", "backend", "dtype", "output"):
+    for name in ("collective", "scope", "backend", "dtype", "output"):
         parser.add_argument(f"--{name}", required=True)
     for name in ("warmup", "iterations", "check"):
         parser.add_argument(f"--{name}", type=int, required=True)
@@ -220,7 +220,7 @@ def main(argv: Sequence[str]) -> int:
         torch.cuda.set_device(local_rank)
     dist.init_process_group(options.backend)
     rank, dtype, clock = dist.get_rank(), getattr(torch, options.dtype), Clock(torch, is_gpu)
-    groups = groups_of(options.groups, dist.get_world_size(), per_node)
+    groups = groups_of(options.scope, dist.get_world_size(), per_node)
     handles = [dist.new_group(ranks) for ranks in groups]
     mine = next(number for number, ranks in enumerate(groups) if rank in ranks)
     collective = Collective(torch, options.collective, handles[mine], groups[mine], rank)
