@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from .._request.benchmark import SCRIPT
+
 EXEC = "exec"
 PYTHON_ENDINGS = (".py", ".pyz")
 
@@ -13,8 +15,8 @@ def is_python(script: str) -> bool:
 
 
 def is_brought(script: object) -> bool:
-    """Return whether the runner brings a script into the run's directory, as that of a benchmark."""
-    return isinstance(script, str) and script.startswith("{run_dir}/")
+    """Return whether the runner brings a script into the run's directory."""
+    return script == SCRIPT
 
 
 def is_program_name(launcher: object, script: object) -> bool:
