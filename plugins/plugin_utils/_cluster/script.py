@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the script of a launch is: a file, with the launcher exec also the name of a program, or one that Muster brings."""
+"""What the script of a launch is: a file, one that the runner brings, or with the launcher exec a program."""
 
 from __future__ import annotations
 

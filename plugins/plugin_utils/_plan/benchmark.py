@@ -74,7 +74,10 @@ def check(request: Mapping[str, Any], nodes: Sequence[Node], nnodes: int, nproc:
         yield Finding("scope", None, "fail", observed, expected, settings["scope"]["origin"], remedy)
     for node in nodes if values["backend"] == NCCL else ():
         if node.gpu is not None and node.gpu.count < nproc:
-            observed, remedy = f"{node.gpu.count} GPUs for {nproc} ranks", "give -e backend=gloo, or fewer ranks per node"
+            observed, remedy = (
+                f"{node.gpu.count} GPUs for {nproc} ranks",
+                "give -e backend=gloo, or fewer ranks per node",
+            )
             yield Finding(
                 "backend", node.name, "fail", observed, "a GPU for each rank", settings["backend"]["origin"], remedy
             )

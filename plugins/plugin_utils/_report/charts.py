@@ -78,7 +78,7 @@ def draw_heat_map(data: HeatMap) -> str:
     low, high = data.scale
     if low == high:  # one value has the color in the middle
         low, high = low - 1, high + 1
-    with _figure(data.title, FRAME + ROW * len(data.y_values)) as (axes, svg):
+    with new_figure(data.title, FRAME + ROW * len(data.y_values)) as (axes, svg):
         colors = [[value if isinstance(value, float) else float("nan") for value in row] for row in data.rows]
         # Cells as paths: the page allows no images.
         axes.pcolormesh(colors, cmap=COLORS, vmin=low, vmax=high, edgecolors="face")
@@ -101,7 +101,7 @@ def draw_heat_map(data: HeatMap) -> str:
 def draw_dot_chart(data: DotChart) -> str:
     """Return the SVG of a chart with a dot for each run and a line for the mean of each combination."""
     names, values = data.names[:MOST_ROWS], data.values[:MOST_ROWS]
-    with _figure(f"{data.title}, dots", FRAME + 0.28 * len(names)) as (axes, svg):
+    with new_figure(f"{data.title}, dots", FRAME + 0.28 * len(names)) as (axes, svg):
         for y, known in enumerate(values):
             axes.plot(known, [y] * len(known), "o", color="#4c70b0", alpha=0.8)
             if known:
@@ -114,7 +114,7 @@ def draw_dot_chart(data: DotChart) -> str:
 
 
 @contextmanager
-def _figure(title: str, height: float) -> Iterator[tuple[Axes, list[str]]]:
+def new_figure(title: str, height: float) -> Iterator[tuple[Axes, list[str]]]:
     """Yield axes to draw on, and a list that has the SVG afterwards."""
     # Importing Matplotlib takes half a second, and few commands draw.
     from matplotlib import rc_context, rcdefaults, rcParams
