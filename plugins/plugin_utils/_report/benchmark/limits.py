@@ -98,7 +98,7 @@ def _across(setup: Setup, places: Sequence[Place]) -> Bound:
     rate, where = _least([(_network(setup, place), place) for place in places])
     if rate.gb_per_s is None:
         return Bound(what, None, f"{rate.reason}{where}")
-    share, text = rate.gb_per_s, f"{rate.reason}{where}: {rate.gb_per_s:.1f} GB/s"
+    share, text = rate.gb_per_s, f"{rate.reason}{where}: {rate.gb_per_s:.4g} GB/s"
     if setup.scope == "rails" and setup.nproc > 1:
         share /= setup.nproc
         text += f", shared by {setup.nproc} groups"
@@ -108,7 +108,7 @@ def _across(setup: Setup, places: Sequence[Place]) -> Bound:
     part = crossing(setup.collective, setup.nodes, setup.per_node)
     factor = FACTORS[setup.collective](setup.ranks)
     if abs(part - factor) > 1e-9:
-        text += f"; {part:.3g} of the size must enter or leave each node, and busbw counts {factor:.3g}"
+        text += f"; {part:.3g} times the size has to cross it, and busbw counts {factor:.3g} times"
     return Bound(what, share * factor / part, text)
 
 

@@ -64,7 +64,7 @@ def _gpu_pcie(place: Place) -> Rate | None:
     # A GPU that is idle lowers the generation of its link: what it can do counts.
     links = [
         (pcie(device.link_width, device.link_gen_max or device.link_gen), device)
-        for device in (health.devices if health else [])[: place.nproc]
+        for device in ((health.devices if health else None) or [])[: place.nproc]
     ]
     known = [(rate, device) for rate, device in links if rate is not None]
     if not known:

@@ -72,7 +72,7 @@ def _timing(line: object) -> Timing | None:
     numbers = [float(value) for value in line if isinstance(value, (int, float)) and not isinstance(value, bool)]
     if len(numbers) != 6 or not all(math.isfinite(number) for number in numbers):
         return None
-    *times, wrong = numbers
-    if min(times) < 0:
+    mean, p50, p99, least, greatest, wrong = numbers
+    if min(numbers[:-1]) < 0:
         return None
-    return Timing(*times, None if wrong < 0 else int(wrong))
+    return Timing(mean, p50, p99, least, greatest, None if wrong < 0 else int(wrong))

@@ -12,6 +12,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.known import
 from ..._page.page import count
 from ..._request.byte_size import size_text
 from ..._results.rows import number_text
+from ..._text.table import names
 from .outcome import Benchmark, SizeResult
 
 HEADERS = ("size", "count", "time us", "p50 us", "p99 us", "algbw GB/s", "busbw GB/s", "of limit", "wrong")
@@ -67,7 +68,7 @@ def results(benchmark: Benchmark) -> str:
     if all(size.wrong is None for size in benchmark.sizes):
         return "not checked"
     bad = [size_text(size.bytes) for size in benchmark.sizes if size.wrong]
-    return f"{count(benchmark.wrong, 'element')} wrong, at {', '.join(bad)}" if bad else "all elements were right"
+    return f"{count(benchmark.wrong, 'element')} wrong, at {names(bad, 4)}" if bad else "all elements were right"
 
 
 def slowest_group(benchmark: Benchmark) -> str | None:
@@ -95,7 +96,8 @@ def bandwidth(value: float) -> str:
 
 
 def percent(part: float) -> str:
-    return f"{100 * part:.0f} %" if part >= 0.1 else f"{100 * part:.2g} %"
+    """Return a part of a whole: `90 %`, `8.3 %`."""
+    return f"{100 * part:.0f} %" if part >= 0.1 else f"{100 * part:.1f} %"
 
 
 def _change(best: SizeResult, earlier: Mapping[str, Any]) -> str | None:
