@@ -22,9 +22,20 @@ from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.mea
     Timing,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.outcome import Benchmark, sizes_of
+from ansible_collections.muster.train.plugins.plugin_utils._request.benchmark import decided
+from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
 from ansible_collections.muster.train.tests.support.machines import load
+from ansible_collections.muster.train.tests.support.plan_parts import given, request
 
 ASKED = FactsQuery(code_dir="/", python="python3", workdir="/tmp", subset=("net", "rdma", "gpu", "gpu_health"))
+
+
+def asked(count: int = 2, **parameters: Any) -> dict[str, Any]:
+    """The request of a benchmark on `count` nodes."""
+    built_in = {parameter.name: parameter.built_in() for parameter in VERBS["benchmark"]}
+    settings = {name: {"value": value, "origin": "default", "layer": "default"} for name, value in built_in.items()}
+    settings.update({name: given(value, name) for name, value in parameters.items()})
+    return {**request(count), "verb": "benchmark", "parameters": {**settings, **decided()}}
 
 
 @functools.cache

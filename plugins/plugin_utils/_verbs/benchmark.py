@@ -8,6 +8,7 @@ of the nodes, gathered for the plan, say of their links, and with earlier benchm
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.known import
 
 from .._action.files import read_text, relative
 from .._cluster.node import Node, read_answers
-from .._findings.errors import ReportedError
+from .._findings.errors import UserError
 from .._page.page import finished, same_content
 from .._report.benchmark import page, text
 from .._report.benchmark.latency import latency_limit
@@ -45,7 +46,7 @@ def report(play: Play) -> Conclusion:
     home = Path(play.request["experiments"], run_id)
     measured = read_measured(read_text(home / FILE))
     if measured is None or not measured.rows:
-        raise ReportedError(f"{run_id}: {relative(home / FILE)} has no measurements: see the logs of the run")
+        raise UserError(f"{run_id}: {relative(home / FILE)} has no measurements: see the logs of the run")
     benchmark = _benchmark(play, run_id, measured)
     document = benchmark.to_dict()
     earlier = _earlier(play, document)
@@ -54,12 +55,12 @@ def report(play: Play) -> Conclusion:
     lines += ["", *aligned(text.facts(benchmark, earlier))]
     failure = None
     if benchmark.wrong:
-        failure = ReportedError(f"{run_id}: {text.results(benchmark)}")
+        failure = UserError(f"{run_id}: {text.results(benchmark)}")
         lines.append((str(failure), Tone.ERROR))
     html = finished(page.render(benchmark, earlier), play.request["created"], play.request["command"])
     path = home / PAGE
     files = [
-        json_file(home / DOCUMENT, document, OPTION, EXPECTED),
+        replace(json_file(home / DOCUMENT, document, OPTION, EXPECTED), is_private=True),
         WantedFile(home / SHEET, to_csv(benchmark.sizes), OPTION, EXPECTED, is_private=True, has_diff=False),
         WantedFile(
             path,

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """All collectives of a benchmark, one after the other, under torchrun: `collectives.py OUTPUT CORRUPT SIZE...`.
 
-OUTPUT gets a directory for each. CORRUPT is the collective whose results rank 1 changes, in one element each time.
+OUTPUT gets a directory for each. CORRUPT are the collectives, joined by commas, whose results rank 1 changes, in one
+element each time.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import torch
 import torch.distributed as dist
@@ -34,24 +36,15 @@ def corrupted(self: collectives.Collective, count: int) -> Any:
 
 def main(output: str, corrupt: str, *sizes: str) -> None:
     torch.set_num_threads(1)
-    options = [
-        "--scope",
-        "all",
-        "--backend",
-        "gloo",
-        "--dtype",
-        "float32",
-        "--warmup",
-        "1",
-        "--iterations",
-        "3",
-        "--check",
-        "1",
-    ]
+    dist.init_process_group("gloo")
+    options = {"scope": "all", "backend": "gloo", "dtype": "float32", "warmup": 1, "iterations": 3, "check": 1}
     for name in NAMES:
-        collectives.Collective.operation = corrupted if name == corrupt else operation  # type: ignore[method-assign]
-        collectives.main(["--collective", name, *options, "--output", str(Path(output, name)), *sizes])
-        assert not dist.is_initialized()
+        known = {**options, "collective": name, "output": Path(output, name)}
+        words = [word for option, value in known.items() for word in (f"--{option}", str(value))]
+        chosen = corrupted if name in corrupt.split(",") else operation
+        with patch.object(collectives.Collective, "operation", chosen):
+            collectives.run(torch, collectives.parse([*words, *sizes]), "cpu")
+    dist.destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -208,36 +208,41 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run all sizes; rank 0 writes what is known after each."""
-    options = parse(argv)
-    torch: Any = importlib.import_module("torch")
-    dist: Any = importlib.import_module("torch.distributed")
-    local_rank, per_node = int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"])
-    is_gpu = options.backend == "nccl"
-    device = f"cuda:{local_rank}" if is_gpu else "cpu"
-    if is_gpu:
-        torch.cuda.set_device(local_rank)
-    dist.init_process_group(options.backend)
-    rank, dtype, clock = dist.get_rank(), getattr(torch, options.dtype), Clock(torch, is_gpu)
-    groups = groups_of(options.scope, dist.get_world_size(), per_node)
-    handles = [dist.new_group(ranks) for ranks in groups]
+def run(torch: Any, options: argparse.Namespace, device: str) -> None:
+    """Run all sizes in the process group of this process; rank 0 writes what is known after each."""
+    dist, clock = torch.distributed, Clock(torch, options.backend == "nccl")
+    rank, dtype = dist.get_rank(), getattr(torch, options.dtype)
+    groups = groups_of(options.scope, dist.get_world_size(), int(os.environ["LOCAL_WORLD_SIZE"]))
+    # Every rank takes part in making each group. One of all ranks is there already.
+    handles = [dist.new_group(ranks) for ranks in groups] if len(groups) > 1 else [dist.group.WORLD]
     mine = next(number for number, ranks in enumerate(groups) if rank in ranks)
     collective = Collective(torch, options.collective, handles[mine], groups[mine], rank)
     counts = [count_of(options.collective, size, dtype.itemsize, len(groups[mine])) for size in options.sizes]
     collective.allocate(max(counts), dtype, device)
-    library = ".".join(map(str, torch.cuda.nccl.version())) if is_gpu else None
+    library = ".".join(map(str, torch.cuda.nccl.version())) if options.backend == "nccl" else None
     result: dict[str, Any] = {"groups": groups, "torch": torch.__version__, "library": library, "rows": []}
     for step, count in enumerate(counts, 1):
         rows = gather(torch, measure(collective, count, options, clock), groups, device)
-        total = count * len(groups[mine]) if options.collective in DIVIDED else count
-        result["rows"].append({"bytes": total * dtype.itemsize, "count": count, "groups": rows})
+        size = dtype.itemsize * count * (len(groups[mine]) if options.collective in DIVIDED else 1)
+        result["rows"].append({"bytes": size, "count": count, "groups": rows})
         if rank == 0:
-            sys.stdout.write(
-                f"size {step} of {len(counts)}: {total * dtype.itemsize} bytes, {rows[0][0] * 1e6:.1f} us\n"
-            )
+            sys.stdout.write(f"size {step} of {len(counts)}: {size} bytes, {rows[0][0] * 1e6:.1f} us\n")
             sys.stdout.flush()
             write(os.path.join(options.output, RESULT), result)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the collective in a process group of all ranks."""
+    options = parse(argv)
+    torch: Any = importlib.import_module("torch")
+    dist: Any = importlib.import_module("torch.distributed")
+    local_rank = int(os.environ["LOCAL_RANK"])
+    device = "cpu"
+    if options.backend == "nccl":
+        torch.cuda.set_device(local_rank)
+        device = f"cuda:{local_rank}"
+    dist.init_process_group(options.backend)
+    run(torch, options, device)
     dist.destroy_process_group()
     return 0
 

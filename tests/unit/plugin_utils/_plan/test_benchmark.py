@@ -12,10 +12,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.finding imp
 from ansible_collections.muster.train.plugins.plugin_utils._plan.benchmark import SUBSETS, needed_bytes, sizes_of
 from ansible_collections.muster.train.plugins.plugin_utils._plan.facts import POLICY, facts_options
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
-from ansible_collections.muster.train.plugins.plugin_utils._request.benchmark import decided
-from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
+from ansible_collections.muster.train.tests.support.benchmark_parts import asked
 from ansible_collections.muster.train.tests.support.plan_parts import (
-    given,
     nodes,
     policy,
     refused,
@@ -25,14 +23,6 @@ from ansible_collections.muster.train.tests.support.sources import document
 
 GIB = 1 << 30
 GPUS = {"vendor": "nvidia", "count": 8, "devices": [Device(index, memory_mib=81559).to_dict() for index in range(8)]}
-
-
-def asked(count: int = 2, **parameters: Any) -> dict[str, Any]:
-    """The request of a benchmark on `count` nodes."""
-    built_in = {parameter.name: parameter.built_in() for parameter in VERBS["benchmark"]}
-    settings = {name: {"value": value, "origin": "default", "layer": "default"} for name, value in built_in.items()}
-    settings.update({name: given(value, name) for name, value in parameters.items()})
-    return {**request(count), "verb": "benchmark", "parameters": {**settings, **decided()}}
 
 
 def stopping(asked_for: dict[str, Any], **of_nodes: Any) -> list[Finding]:
