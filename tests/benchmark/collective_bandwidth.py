@@ -65,11 +65,11 @@ def by_plain_code(name: str, size: int) -> float:
 def by_benchmark(name: str, size: int) -> float:
     """Return the same by the program of the verb."""
     ranks = list(range(dist.get_world_size()))
-    collective = collectives.Collective(torch, name, dist.group.WORLD, ranks, dist.get_rank())
+    collective = collectives.GroupCollective(torch, name, dist.group.WORLD, ranks, dist.get_rank())
     count = collectives.count_of(name, size, 4, len(ranks))
     collective.allocate(count, torch.float32, "cpu")
     options = argparse.Namespace(check=True, warmup=WARMUP, iterations=ITERATIONS)
-    mean, *_others, wrong = collectives.measure(collective, count, options, collectives.Clock(torch, False))
+    mean, *_others, wrong = collectives.measure(collective, count, options, collectives.IterationClock(torch, False))
     assert wrong == 0
     return mean
 

@@ -15,7 +15,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import 
 from ansible_collections.muster.train.plugins.plugin_utils._nccl import grammar
 from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.latency import latency_limit
 from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.limits import Setup, limit_of
-from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.links import Place
+from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.links import BenchmarkNode
 from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.measured import (
     Measured,
     MeasuredRow,
@@ -45,15 +45,15 @@ def gathered_of(machine: str) -> Gathered:
         return gather(load(machine, Path(folder)), ASKED)
 
 
-def place(machine: str, name: str, nproc: int, hcas: str = "", **environment: str) -> Place:
+def place(machine: str, name: str, nproc: int, hcas: str = "", **environment: str) -> BenchmarkNode:
     """A node that is such a machine, as a boot of its own; hcas are those of NCCL_IB_HCA, all without them."""
     gathered = gathered_of(machine)
     node = Node(name, replace(gathered.node, boot_id=name), gathered.rdma, gathered.gpu)
     chosen = {"NCCL_IB_HCA": grammar.render(hcas.split())} if hcas else {}
-    return Place(node, nproc, {**chosen, **environment})
+    return BenchmarkNode(node, nproc, {**chosen, **environment})
 
 
-def places(machine: str, nnodes: int, nproc: int, hcas: str = "", **environment: str) -> list[Place]:
+def places(machine: str, nnodes: int, nproc: int, hcas: str = "", **environment: str) -> list[BenchmarkNode]:
     """Nodes that are alike."""
     return [place(machine, f"node{number}", nproc, hcas, **environment) for number in range(nnodes)]
 

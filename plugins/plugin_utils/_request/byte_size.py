@@ -9,12 +9,20 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 SIZE = re.compile(r"([0-9]{1,12})(?:([KMG])(?:iB)?)?")
 
 
-def read_size(text: str) -> int:
+def read_size(text: str, least: int, most: int) -> int:
     """Return a size in bytes, or raise ValueError."""
     match = SIZE.fullmatch(text)
-    if match is None:
+    size = int(match[1]) * UNITS[match[2] or ""] if match else -1
+    if not least <= size <= most:
         raise ValueError
-    return int(match[1]) * UNITS[match[2] or ""]
+    return size
+
+
+def expected(least: int, most: int) -> str:
+    """Describe the sizes that are taken."""
+    return (
+        f"bytes (8) or a number with K, M or G (64M, in powers of 1024), from {size_text(least)} to {size_text(most)}"
+    )
 
 
 def size_text(size: int) -> str:

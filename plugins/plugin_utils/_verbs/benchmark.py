@@ -21,7 +21,7 @@ from .._page.page import finished, same_content
 from .._report.benchmark import page, text
 from .._report.benchmark.latency import latency_limit
 from .._report.benchmark.limits import Setup, environment_of, limit_of
-from .._report.benchmark.links import Place
+from .._report.benchmark.links import BenchmarkNode
 from .._report.benchmark.measured import FILE, Measured, read_measured
 from .._report.benchmark.outcome import Benchmark, is_alike, sizes_of, to_csv
 from .._request.settings import values
@@ -83,7 +83,9 @@ def _benchmark(play: Play, run_id: str, measured: Measured) -> Benchmark:
     setup = Setup(
         asked["collective"], asked["scope"], asked["backend"], plan["fabric"]["value"], plan["nnodes"], plan["nproc"]
     )
-    places = [Place(node, plan["nproc"], environment_of(plan["jobs"][node.name])) for node in _read_nodes(play, nodes)]
+    places = [
+        BenchmarkNode(node, plan["nproc"], environment_of(plan["jobs"][node.name])) for node in _read_nodes(play, nodes)
+    ]
     limit = limit_of(setup, places)
     gpus = [place.node.gpu for place in places if place.node.gpu]
     links = [link.relation for gpu in gpus[:1] for link in gpu.links]

@@ -20,10 +20,10 @@ from ansible_collections.muster.train.plugins.module_utils.runner.attempt import
 
 NAMES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv")
 PLACE = 1
-operation = collectives.Collective.operation
+operation = collectives.GroupCollective.operation
 
 
-def corrupted(self: collectives.Collective, count: int) -> Any:
+def corrupted(self: collectives.GroupCollective, count: int) -> Any:
     run = operation(self, count)
 
     def run_and_corrupt() -> None:
@@ -42,7 +42,7 @@ def main(output: str, corrupt: str, *sizes: str) -> None:
         known = {**options, "collective": name, "output": Path(output, name)}
         words = [word for option, value in known.items() for word in (f"--{option}", str(value))]
         chosen = corrupted if name in corrupt.split(",") else operation
-        with patch.object(collectives.Collective, "operation", chosen):
+        with patch.object(collectives.GroupCollective, "operation", chosen):
             collectives.run(torch, collectives.parse([*words, *sizes]), "cpu")
     dist.destroy_process_group()
 

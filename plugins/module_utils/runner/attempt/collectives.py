@@ -51,7 +51,7 @@ def newest(module: Any, *names: str) -> Any:
     return next(getattr(module, name) for name in names if hasattr(module, name))
 
 
-class Collective:
+class GroupCollective:
     """One collective in one rank's group; what is sent and received are buffers for the largest size."""
 
     def __init__(self, torch: Any, name: str, group: Any, ranks: Sequence[int], rank: int) -> None:
@@ -133,7 +133,7 @@ class Collective:
         return (index + place * SHIFT) % VALUES + 1
 
 
-class Clock:
+class IterationClock:
     """Seconds of each run of an operation, on a GPU by its own clock: there the host only queues the work."""
 
     def __init__(self, torch: Any, is_gpu: bool) -> None:
@@ -163,7 +163,7 @@ class Clock:
         return event
 
 
-def measure(collective: Collective, count: int, options: argparse.Namespace, clock: Clock) -> list[float]:
+def measure(collective: GroupCollective, count: int, options: argparse.Namespace, clock: IterationClock) -> list[float]:
     """Return mean, p50, p99, least and greatest seconds of a run, averaged over the ranks, and the wrong elements.
 
     These are -1 for each rank where nothing was checked.
@@ -210,13 +210,13 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 def run(torch: Any, options: argparse.Namespace, device: str) -> None:
     """Run all sizes in the process group of this process; rank 0 writes what is known after each."""
-    dist, clock = torch.distributed, Clock(torch, options.backend == "nccl")
+    dist, clock = torch.distributed, IterationClock(torch, options.backend == "nccl")
     rank, dtype = dist.get_rank(), getattr(torch, options.dtype)
     groups = groups_of(options.scope, dist.get_world_size(), int(os.environ["LOCAL_WORLD_SIZE"]))
     # Every rank takes part in making each group. One of all ranks is there already.
     handles = [dist.new_group(ranks) for ranks in groups] if len(groups) > 1 else [dist.group.WORLD]
     mine = next(number for number, ranks in enumerate(groups) if rank in ranks)
-    collective = Collective(torch, options.collective, handles[mine], groups[mine], rank)
+    collective = GroupCollective(torch, options.collective, handles[mine], groups[mine], rank)
     counts = [count_of(options.collective, size, dtype.itemsize, len(groups[mine])) for size in options.sizes]
     collective.allocate(max(counts), dtype, device)
     library = ".".join(map(str, torch.cuda.nccl.version())) if options.backend == "nccl" else None

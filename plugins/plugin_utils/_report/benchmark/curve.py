@@ -17,7 +17,7 @@ Points = Sequence[tuple[int, float]]
 
 
 @frozen
-class Curve:
+class SizeCurve:
     """A line of a figure: a point for each size; drawn thin if it is of an earlier run."""
 
     name: str
@@ -26,16 +26,16 @@ class Curve:
 
 
 @frozen
-class CurveFigure:
+class SizeFigure:
     """Curves over the size; limit is a horizontal line, None without one. The vertical axis may be logarithmic."""
 
     title: str
-    curves: Sequence[Curve]
+    curves: Sequence[SizeCurve]
     limit: float | None = None
     is_logarithmic: bool = False
 
 
-def draw_curves(data: CurveFigure) -> str:
+def draw_curves(data: SizeFigure) -> str:
     """Return the SVG of curves over sizes, which are on a logarithmic axis."""
     with new_figure(data.title, HEIGHT) as (axes, svg):
         colors = iter((COLOR, SECOND_COLOR))

@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from ..._cluster.machines import machine
 from .definitions import FACTORS, crossing
-from .links import Place, Rate, between_gpus, by_rdma, by_tcp
+from .links import BenchmarkNode, Rate, between_gpus, by_rdma, by_tcp
 
 
 @frozen
@@ -56,7 +56,7 @@ class Bound:
 
 
 @frozen
-class Limit:
+class BandwidthLimit:
     """The smallest known bound, and all of them."""
 
     gb_per_s: float | None
@@ -68,7 +68,7 @@ class Limit:
         return {"gb_per_s": self.gb_per_s, "reason": self.reason, "bounds": [asdict(bound) for bound in self.bounds]}
 
 
-def limit_of(setup: Setup, places: Sequence[Place]) -> Limit:
+def limit_of(setup: Setup, places: Sequence[BenchmarkNode]) -> BandwidthLimit:
     """Return the limit of a group's bus bandwidth on these nodes."""
     bounds = []
     if setup.per_node > 1:
@@ -77,12 +77,12 @@ def limit_of(setup: Setup, places: Sequence[Place]) -> Limit:
         bounds.append(_across(setup, places))
     known = [bound for bound in bounds if bound.gb_per_s is not None]
     if not known:
-        return Limit(None, "; ".join(bound.reason for bound in bounds), bounds)
+        return BandwidthLimit(None, "; ".join(bound.reason for bound in bounds), bounds)
     least = min(known, key=lambda bound: bound.gb_per_s or 0.0)
-    return Limit(least.gb_per_s, least.reason, bounds)
+    return BandwidthLimit(least.gb_per_s, least.reason, bounds)
 
 
-def _within(setup: Setup, places: Sequence[Place]) -> Bound:
+def _within(setup: Setup, places: Sequence[BenchmarkNode]) -> Bound:
     what = "the links of a GPU"
     if setup.backend == "gloo":
         return Bound("main memory", None, "gloo copies through main memory, whose bandwidth is not known")
@@ -90,7 +90,7 @@ def _within(setup: Setup, places: Sequence[Place]) -> Bound:
     return Bound(what, rate.gb_per_s, f"{rate.reason}{where}")
 
 
-def _across(setup: Setup, places: Sequence[Place]) -> Bound:
+def _across(setup: Setup, places: Sequence[BenchmarkNode]) -> Bound:
     what = "the network of a node"
     machines = {machine(place.node.name, place.node.facts) for place in places}
     if len(machines) < len(places):
@@ -112,13 +112,13 @@ def _across(setup: Setup, places: Sequence[Place]) -> Bound:
     return Bound(what, share * factor / part, text)
 
 
-def _network(setup: Setup, place: Place) -> Rate:
+def _network(setup: Setup, place: BenchmarkNode) -> Rate:
     if setup.backend == "gloo":
         return by_tcp(place, "GLOO_SOCKET_IFNAME")
     return by_rdma(place) if setup.fabric == "rdma" else by_tcp(place, "NCCL_SOCKET_IFNAME")
 
 
-def _least(rates: Sequence[tuple[Rate, Place]]) -> tuple[Rate, str]:
+def _least(rates: Sequence[tuple[Rate, BenchmarkNode]]) -> tuple[Rate, str]:
     """Return the rate of the slowest node, and which one that is where they differ; one that is unknown comes first."""
     rate, place = min(rates, key=lambda item: -1.0 if item[0].gb_per_s is None else item[0].gb_per_s)
     others = {other.gb_per_s for other, _place in rates}

@@ -27,7 +27,7 @@ class Rate:
 
 
 @frozen
-class Place:
+class BenchmarkNode:
     """A node of the run, with the variables of its ranks, and how many ranks it has."""
 
     node: Node
@@ -35,7 +35,7 @@ class Place:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def between_gpus(place: Place) -> Rate:
+def between_gpus(place: BenchmarkNode) -> Rate:
     """Return what one GPU can send to the others of its node."""
     gpu = place.node.gpu
     if gpu is None or not gpu.devices:
@@ -59,7 +59,7 @@ def between_gpus(place: Place) -> Rate:
     return rate or Rate(None, "the lanes of the GPUs' PCIe are not known")
 
 
-def _gpu_pcie(place: Place) -> Rate | None:
+def _gpu_pcie(place: BenchmarkNode) -> Rate | None:
     health = place.node.facts.gpu_health
     # A GPU that is idle lowers the generation of its link: what it can do counts.
     links = [
@@ -74,7 +74,7 @@ def _gpu_pcie(place: Place) -> Rate | None:
     return Rate(rate, f"PCIe {generation}.0 with {device.link_width} lanes on GPU {device.index}")
 
 
-def by_rdma(place: Place) -> Rate:
+def by_rdma(place: BenchmarkNode) -> Rate:
     """Return what the adapters that NCCL uses for these ranks carry to other nodes: each at most what its PCIe does."""
     ports = _near(place, _taken(place))
     if not ports:
@@ -104,7 +104,7 @@ def by_rdma(place: Place) -> Rate:
     return Rate(total, "; ".join(parts))
 
 
-def by_tcp(place: Place, variable: str) -> Rate:
+def by_tcp(place: BenchmarkNode, variable: str) -> Rate:
     """Return what the interfaces of TCP carry: those that a variable of the library names."""
     net, value = place.node.facts.net, place.environment.get(variable)
     if net is None or not value:
@@ -117,7 +117,7 @@ def by_tcp(place: Place, variable: str) -> Rate:
     return Rate(total / GIGABIT, f"{names(list(speeds), 8)} with {total:g} Gb/s")
 
 
-def _taken(place: Place) -> list[HcaPort]:
+def _taken(place: BenchmarkNode) -> list[HcaPort]:
     rdma = place.node.rdma
     ports = openable(rdma) or [nic for nic in ports_of(rdma) if is_efa(nic.hca) and nic.port.state == ACTIVE]
     value = place.environment.get("NCCL_IB_HCA")
@@ -125,7 +125,7 @@ def _taken(place: Place) -> list[HcaPort]:
     return [nic for nic in ports if devices is None or devices.takes(nic.hca.name, nic.port.port)]
 
 
-def _near(place: Place, ports: Sequence[HcaPort]) -> list[HcaPort]:
+def _near(place: BenchmarkNode, ports: Sequence[HcaPort]) -> list[HcaPort]:
     """Return the ports near the GPUs of the ranks, all where a GPU has none: NCCL takes others only if it has to."""
     gpu: Gpu | None = place.node.gpu
     nearest = [near for near in (gpu.nearest_nics if gpu else []) if near.gpu < place.nproc]

@@ -13,7 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .definitions import algorithm_bandwidth, bus_bandwidth
 from .latency import LatencyLimit
-from .limits import Limit, Setup
+from .limits import BandwidthLimit, Setup
 from .measured import Measured, MeasuredRow, Timing
 
 SCHEMA = 1
@@ -64,7 +64,7 @@ class Benchmark:
     warmup: int
     torch: str | None
     library: str | None
-    limit: Limit
+    limit: BandwidthLimit
     latency: LatencyLimit
     sizes: Sequence[SizeResult]
 
@@ -98,12 +98,12 @@ class Benchmark:
         }
 
 
-def sizes_of(setup: Setup, measured: Measured, limit: Limit) -> list[SizeResult]:
+def sizes_of(setup: Setup, measured: Measured, limit: BandwidthLimit) -> list[SizeResult]:
     """Return the result of each size."""
     return [_size(setup, measured.groups, row, limit) for row in measured.rows]
 
 
-def _size(setup: Setup, groups: Sequence[Sequence[int]], row: MeasuredRow, limit: Limit) -> SizeResult:
+def _size(setup: Setup, groups: Sequence[Sequence[int]], row: MeasuredRow, limit: BandwidthLimit) -> SizeResult:
     results = [_group(setup, ranks, row, timing) for ranks, timing in zip(groups, row.timings, strict=True)]
     slowest = min(results, key=lambda result: result.busbw_gb_per_s)
     known = [result.wrong for result in results if result.wrong is not None]

@@ -14,12 +14,12 @@ from ..._page.page import render as render_page
 from ..._page.tables import PageTable
 from .. import charts
 from . import text
-from .curve import Curve, CurveFigure, draw_curves
+from .curve import SizeCurve, SizeFigure, draw_curves
 from .outcome import Benchmark
 
 
 @frozen
-class Figure:
+class BenchmarkFigure:
     """A figure of the page, as SVG."""
 
     caption: str
@@ -61,19 +61,19 @@ def _groups(benchmark: Benchmark) -> int:
     return len(benchmark.sizes[0].groups) if benchmark.sizes else 0
 
 
-def _figures(benchmark: Benchmark, earlier: Sequence[Mapping[str, Any]]) -> list[Figure]:
+def _figures(benchmark: Benchmark, earlier: Sequence[Mapping[str, Any]]) -> list[BenchmarkFigure]:
     if not benchmark.sizes:
         return []
-    before = [Curve(str(run.get("run_id")), text.curve_of(run), is_earlier=True) for run in earlier]
-    measured = Curve("this run", [(size.bytes, size.busbw_gb_per_s) for size in benchmark.sizes])
-    busbw = CurveFigure("busbw in GB/s", [*reversed(before), measured], benchmark.limit.gb_per_s)
+    before = [SizeCurve(str(run.get("run_id")), text.curve_of(run), is_earlier=True) for run in earlier]
+    measured = SizeCurve("this run", [(size.bytes, size.busbw_gb_per_s) for size in benchmark.sizes])
+    busbw = SizeFigure("busbw in GB/s", [*reversed(before), measured], benchmark.limit.gb_per_s)
     times = [
-        Curve("p50", [(size.bytes, size.p50_us) for size in benchmark.sizes]),
-        Curve("p99", [(size.bytes, size.p99_us) for size in benchmark.sizes]),
+        SizeCurve("p50", [(size.bytes, size.p50_us) for size in benchmark.sizes]),
+        SizeCurve("p99", [(size.bytes, size.p99_us) for size in benchmark.sizes]),
     ]
-    latency = CurveFigure("time in us", times, benchmark.latency.us, is_logarithmic=True)
+    latency = SizeFigure("time in us", times, benchmark.latency.us, is_logarithmic=True)
     compared = f", and of {len(before)} earlier run{'s' * (len(before) > 1)} of the same kind" if before else ""
     return [
-        Figure(f"bus bandwidth over the size{compared}", draw_curves(busbw)),
-        Figure("the median and the 99th percentile of the times", draw_curves(latency)),
+        BenchmarkFigure(f"bus bandwidth over the size{compared}", draw_curves(busbw)),
+        BenchmarkFigure("the median and the 99th percentile of the times", draw_curves(latency)),
     ]

@@ -29,13 +29,13 @@ def lines(**raw: Any) -> list[str]:
     ("text", "size"), [("8", 8), ("64K", 65536), ("64KiB", 65536), ("2M", 2 << 20), ("8G", 8 << 30), ("8GiB", 8 << 30)]
 )
 def test_a_size_is_in_powers_of_1024(text: str, size: int) -> None:
-    assert read_size(text) == size
+    assert read_size(text, 1, 8 << 30) == size
 
 
 @pytest.mark.parametrize("text", ["", "8B", "8k", "8 G", "8GB", "-8", "0x8", "1e6", "8T", "1.5G"])
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(ValueError, match=r"^$"):
-        read_size(text)
+        read_size(text, 1, 1 << 40)
 
 
 def test_a_size_as_a_person_writes_it() -> None:

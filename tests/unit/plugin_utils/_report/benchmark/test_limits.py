@@ -9,14 +9,14 @@ import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.figures import pcie
 from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.latency import latency_limit
-from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.limits import Limit, limit_of
+from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.limits import BandwidthLimit, limit_of
 from ansible_collections.muster.train.tests.support.benchmark_parts import place, places, setup
 
 # Of the DGX H100 the plan leaves out the storage card.
 COMPUTE = "mlx5_0 mlx5_3 mlx5_4 mlx5_5 mlx5_6 mlx5_9 mlx5_10 mlx5_11"
 
 
-def bounds(limit: Limit) -> dict[str, float | None]:
+def bounds(limit: BandwidthLimit) -> dict[str, float | None]:
     """The bounds by what they come from, in GB/s of three digits."""
     known = {bound.what: bound.gb_per_s for bound in limit.bounds}
     return {what: None if value is None else round(value, 1) for what, value in known.items()}
