@@ -55,7 +55,7 @@ def with_program(request: Mapping[str, Any], nodes: Sequence[Node]) -> Mapping[s
     return {**request, "parameters": settings}
 
 
-def group_sizes(scope: str, nnodes: int, nproc: int) -> int:
+def group_size(scope: str, nnodes: int, nproc: int) -> int:
     """Return how many ranks run the collective together."""
     return {"all": nnodes * nproc, "rails": nnodes, "nodes": nproc}[scope]
 
@@ -66,9 +66,10 @@ def check(request: Mapping[str, Any], nodes: Sequence[Node], nnodes: int, nproc:
         return
     settings = request["parameters"]
     values = {name: setting["value"] for name, setting in settings.items()}
-    ranks = group_sizes(values["scope"], nnodes, nproc)
+    ranks = group_size(values["scope"], nnodes, nproc)
     if ranks < 2:
-        observed = f"{values['scope']} on {nnodes} node{'s' * (nnodes != 1)} with {nproc} each is a group of one rank"
+        nodes_text, ranks_text = _count(nnodes, "node"), _count(nproc, "rank")
+        observed = f"{values['scope']} makes groups of one rank on {nodes_text} with {ranks_text} per node"
         remedy = "choose another -e scope=, or more ranks with -e nproc=N or -e nnodes=N"
         expected = f"at least two ranks for {values['collective']}"
         yield Finding("scope", None, "fail", observed, expected, settings["scope"]["origin"], remedy)
@@ -105,3 +106,7 @@ def _memory(node: Node, backend: str, nproc: int) -> int | None:
         return min(known) * MIB if known else None
     memory = node.facts.memory
     return None if memory is None or memory.available_bytes is None else memory.available_bytes // nproc
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

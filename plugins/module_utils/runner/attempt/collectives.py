@@ -184,9 +184,9 @@ def measure(collective: GroupCollective, count: int, options: argparse.Namespace
     times = torch.tensor([*clock.time(run, options.iterations), float(wrong)], dtype=torch.float64, device=device)
     dist.all_reduce(times, group=collective.group)
     *total, wrong_elements = times.tolist()
-    each = sorted(seconds / len(collective.ranks) for seconds in total)
-    mean = sum(each) / len(each)
-    return [mean, percentile(each, 50), percentile(each, 99), each[0], each[-1], wrong_elements]
+    ordered = sorted(seconds / len(collective.ranks) for seconds in total)
+    mean = sum(ordered) / len(ordered)
+    return [mean, percentile(ordered, 50), percentile(ordered, 99), ordered[0], ordered[-1], wrong_elements]
 
 
 def gather(torch: Any, row: Sequence[float], groups: Sequence[Sequence[int]], device: Any) -> list[list[float]]:

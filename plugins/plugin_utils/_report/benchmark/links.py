@@ -41,19 +41,19 @@ def between_gpus(place: BenchmarkNode) -> Rate:
     if gpu is None or not gpu.devices:
         return Rate(None, "what the GPUs are is not known")
     name = gpu.devices[0].name
-    own = [link for link in gpu.links if 0 in (link.a, link.b)]
-    if any(link.relation.startswith("NV") for link in own):
+    links = [link for link in gpu.links if 0 in (link.a, link.b)]
+    if any(link.relation.startswith("NV") for link in links):
         figure = figure_of(NVLINK, name)
         if figure is None:
             return Rate(None, f"what an NVLink of {name or 'this GPU'} carries is not known")
         # Through switches all links lead to each peer; without, they are divided among them.
-        count = min(figure.count, sum(link.count or 0 for link in own))
+        count = min(figure.count, sum(link.count or 0 for link in links))
         return Rate(count * figure.gb_per_s, f"{count} NVLinks of {figure.gb_per_s:g} GB/s on each {name}")
-    if any(link.relation == "XGMI" for link in own):
+    if any(link.relation == "XGMI" for link in links):
         figure = figure_of(XGMI, name)
         if figure is None:
             return Rate(None, f"what an xGMI link of {name or 'this GPU'} carries is not known")
-        count = min(figure.count, len(own), max(1, place.nproc - 1))
+        count = min(figure.count, len(links), max(1, place.nproc - 1))
         return Rate(count * figure.gb_per_s, f"{count} xGMI links of {figure.gb_per_s:g} GB/s on each {name}")
     rate = _gpu_pcie(place)
     return rate or Rate(None, "the lanes of the GPUs' PCIe are not known")
@@ -62,11 +62,11 @@ def between_gpus(place: BenchmarkNode) -> Rate:
 def _gpu_pcie(place: BenchmarkNode) -> Rate | None:
     health = place.node.facts.gpu_health
     # A GPU that is idle lowers the generation of its link: what it can do counts.
-    links = [
+    rates = [
         (pcie(device.link_width, device.link_gen_max or device.link_gen), device)
         for device in ((health.devices if health else None) or [])[: place.nproc]
     ]
-    known = [(rate, device) for rate, device in links if rate is not None]
+    known = [(rate, device) for rate, device in rates if rate is not None]
     if not known:
         return None
     rate, device = min(known, key=lambda item: item[0])

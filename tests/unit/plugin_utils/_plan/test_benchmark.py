@@ -25,9 +25,10 @@ GIB = 1 << 30
 GPUS = {"vendor": "nvidia", "count": 8, "devices": [Device(index, memory_mib=81559).to_dict() for index in range(8)]}
 
 
-def stopping(asked_for: dict[str, Any], **of_nodes: Any) -> list[Finding]:
-    """What keeps a benchmark from starting."""
-    return [item for item in refused(asked_for, policy(), nodes(len(asked_for["nodes"]), **of_nodes)) if item.stops]
+def stopping(parameters: dict[str, Any], of_nodes: dict[str, Any]) -> list[Finding]:
+    """What keeps a benchmark from starting on nodes with these facts."""
+    wanted = asked(parameters.get("nnodes", 2), **parameters)
+    return [item for item in refused(wanted, policy(), nodes(len(wanted["nodes"]), **of_nodes)) if item.stops]
 
 
 def argv(plan: dict[str, Any], node: str = "node0") -> list[str]:
@@ -92,20 +93,19 @@ def test_what_the_buffers_of_a_rank_take(collective: str, size: int) -> None:
     assert needed_bytes(values, 4) - GIB == size * GIB
 
 
-@pytest.mark.parametrize(
-    ("parameters", "of_nodes", "checks"),
-    [
-        ({"collective": "broadcast", "nnodes": 1}, {}, ["scope"]),
-        ({"scope": "nodes"}, {}, ["scope"]),
-        ({"scope": "rails", "nnodes": 1}, {"gpu": GPUS}, ["scope"]),
-        ({"backend": "nccl"}, {}, ["backend", "backend"]),
-        ({"max_bytes": 64 * GIB, "collective": "send_recv"}, {"gpu": GPUS}, ["max_bytes", "max_bytes"]),
-        ({"max_bytes": 8 * GIB, "nproc": 4}, {"memory": {"available_bytes": 32 * GIB}}, ["max_bytes", "max_bytes"]),
-    ],
-)
+REFUSED: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
+    ({"collective": "broadcast", "nnodes": 1}, {}, ["scope"]),
+    ({"scope": "nodes"}, {}, ["scope"]),
+    ({"scope": "rails", "nnodes": 1}, {"gpu": GPUS}, ["scope"]),
+    ({"backend": "nccl"}, {}, ["backend", "backend"]),
+    ({"max_bytes": 64 * GIB, "collective": "send_recv"}, {"gpu": GPUS}, ["max_bytes", "max_bytes"]),
+    ({"max_bytes": 8 * GIB, "nproc": 4}, {"memory": {"available_bytes": 32 * GIB}}, ["max_bytes", "max_bytes"]),
+]
+
+
+@pytest.mark.parametrize(("parameters", "of_nodes", "checks"), REFUSED)
 def test_what_is_refused(parameters: dict[str, Any], of_nodes: dict[str, Any], checks: list[str]) -> None:
-    findings = stopping(asked(parameters.get("nnodes", 2), **parameters), **of_nodes)
-    assert [finding.check for finding in findings] == checks
+    assert [finding.check for finding in stopping(parameters, of_nodes)] == checks
 
 
 def test_what_fits_is_not_refused() -> None:

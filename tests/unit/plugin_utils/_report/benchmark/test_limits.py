@@ -38,8 +38,8 @@ def bounds(limit: BandwidthLimit) -> dict[str, float | None]:
 )
 def test_an_all_reduce_on_two_nodes(machine: str, nproc: int, hcas: str, expected: dict[str, float | None]) -> None:
     limit = limit_of(setup(nproc=nproc), places(machine, 2, nproc, hcas))
-    found = bounds(limit)
-    assert {what: found[what] for what in expected} == expected
+    derived = bounds(limit)
+    assert {what: derived[what] for what in expected} == expected
     known = [value for value in (bound.gb_per_s for bound in limit.bounds) if value is not None]
     assert limit.gb_per_s == (min(known) if known else None)
     assert limit.reason
