@@ -14,7 +14,9 @@ import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks.page import render as render_preflight
 from ansible_collections.muster.train.plugins.plugin_utils._detect.page import render as render_detect
+from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.page import render as render_benchmark
 from ansible_collections.muster.train.plugins.plugin_utils._report.sweep_page import render as render_sweep
+from ansible_collections.muster.train.tests.support.benchmark_parts import benchmark
 from ansible_collections.muster.train.tests.support.detect_parts import cluster, dgx_h100, down, mi300x
 from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Facts, report
 from ansible_collections.muster.train.tests.support.sweep_parts import sweep
@@ -53,6 +55,10 @@ def sweep_page() -> str:
     return render_sweep(sweep(), "ansible-playbook muster.train.launch")
 
 
+def benchmark_page() -> str:
+    return render_benchmark(benchmark(groups=4), [benchmark(groups=4).to_dict()] * 5)
+
+
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize(
     ("make", "texts"),
@@ -63,6 +69,7 @@ def sweep_page() -> str:
             ["6 of 12 runs succeeded", "The best loss is 2.3", "2.55 2.3 timed out", "3.05 failed"],
             marks=pytest.mark.gate,
         ),
+        (benchmark_page, ["18.5 GB/s of bus bandwidth, 37 % of the limit", "shared by 4 groups", "1 GiB 268,435,456"]),
         (preflight_page, ["Not ready for a launch", "nodes that answered 2 of 2", "at least 60.0 s behind"]),
     ],
 )

@@ -76,7 +76,7 @@ def benchmark(wrong: int | None = 0, groups: int = 1, **changes: Any) -> Benchma
     top = (limit.gb_per_s or 1.0) * 0.9 * 1e9
     rows = [
         MeasuredRow(
-            size, size // 4, [timing(12e-6 + size * 1.875 / top * (1 + group / 10), wrong) for group in range(groups)]
+            size, size // 4, [timing(30e-6 + size * 1.875 / top * (1 + group / 10), wrong) for group in range(groups)]
         )
         for size in (8 << 3 * step for step in range(10))
     ]

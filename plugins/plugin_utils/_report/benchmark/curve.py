@@ -58,7 +58,8 @@ def draw_curves(data: SizeFigure) -> str:
         axes.grid(color="#808080", alpha=0.25)
         axes.set_xlabel("size", **PLAIN)
         axes.set_ylabel(data.title, **PLAIN)
-        axes.legend(frameon=False, fontsize=9)
+        # Below the limit, where bandwidths of small sizes leave room.
+        axes.legend(frameon=False, fontsize=9, loc="upper left" if data.is_logarithmic else "center left")
     return svg[0]
 
 

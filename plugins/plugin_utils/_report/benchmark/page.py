@@ -64,7 +64,7 @@ def _groups(benchmark: Benchmark) -> int:
 def _figures(benchmark: Benchmark, earlier: Sequence[Mapping[str, Any]]) -> list[BenchmarkFigure]:
     if not benchmark.sizes:
         return []
-    before = [SizeCurve(str(run.get("run_id")), text.curve_of(run), is_earlier=True) for run in earlier]
+    before = [SizeCurve(text.date_of(run), text.curve_of(run), is_earlier=True) for run in earlier]
     measured = SizeCurve("this run", [(size.bytes, size.busbw_gb_per_s) for size in benchmark.sizes])
     busbw = SizeFigure("busbw in GB/s", [*reversed(before), measured], benchmark.limit.gb_per_s)
     times = [

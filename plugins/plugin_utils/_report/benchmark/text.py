@@ -90,6 +90,11 @@ def curve_of(document: Mapping[str, Any]) -> list[tuple[int, float]]:
     return [(size, busbw) for size, busbw in pairs if isinstance(size, int) and size > 0 and busbw is not None]
 
 
+def date_of(document: Mapping[str, Any]) -> str:
+    """Return when an earlier benchmark was made: 2026-10-20 14:30."""
+    return str(document.get("created"))[:16].replace("T", " ")
+
+
 def bandwidth(value: float) -> str:
     """Return a bandwidth in GB/s: `373.2`, `0.0213`."""
     return f"{value:.1f}" if value >= 100 else f"{value:.3g}" if value >= 0.01 else f"{value:.4f}"

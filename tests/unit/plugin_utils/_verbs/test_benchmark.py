@@ -89,7 +89,7 @@ def test_earlier_runs_of_the_same_kind_are_compared(tmp_path: Path) -> None:
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "benchmark.json").write_text("[")
     page = concluded(tmp_path).files[-1].text
-    assert page.index("first<") < page.index("second<"), "the legend has the newest last"
+    assert page.index("2026-11-20 14:30") < page.index("2026-11-21 00:00"), "the legend has the newest last"
     assert "GB/s in second" in page
     assert "another" not in page
 
