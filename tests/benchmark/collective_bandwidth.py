@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -85,10 +86,11 @@ def compare(sizes: Sequence[int], rounds: int) -> None:
             # The fastest round is the one that other programs disturbed least.
             plain_s, benchmark_s = (min(times[way] for times in taken) for way in ways)
             rates = [bus_bandwidth(name, dist.get_world_size(), size, seconds) for seconds in (plain_s, benchmark_s)]
+            paired = statistics.median(times[ways[0]] / times[ways[1]] for times in taken)
             if dist.get_rank() == 0:
                 print(
                     f"{name:15} {size:>10} B  plain {rates[0]:.3f} GB/s  benchmark {rates[1]:.3f} GB/s  "
-                    f"{rates[1] / rates[0]:.3f} (best of {rounds} rounds)",
+                    f"{rates[1] / rates[0]:.3f} (best of {rounds} rounds; median of the rounds' ratios {paired:.3f})",
                     flush=True,
                 )
     dist.destroy_process_group()
