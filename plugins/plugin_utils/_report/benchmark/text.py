@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -76,8 +77,8 @@ def slowest_group(benchmark: Benchmark) -> str | None:
     groups = benchmark.sizes[-1].groups if benchmark.sizes else ()
     if len(groups) < 2:
         return None
-    ordered = sorted(groups, key=lambda group: group.busbw_gb_per_s)
-    middle, least = ordered[len(ordered) // 2].busbw_gb_per_s, ordered[0]
+    middle = statistics.median(group.busbw_gb_per_s for group in groups)
+    least = min(groups, key=lambda group: group.busbw_gb_per_s)
     below = f", {percent(1 - least.busbw_gb_per_s / middle)} below the median" if middle else ""
     ranks = f"ranks {', '.join(map(str, least.ranks[:4]))}{', …' if len(least.ranks) > 4 else ''}"
     return f"{ranks}: {bandwidth(least.busbw_gb_per_s)} GB/s at {size_text(benchmark.sizes[-1].bytes)}{below}"
