@@ -14,8 +14,10 @@ import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks.page import render as render_preflight
 from ansible_collections.muster.train.plugins.plugin_utils._detect.page import render as render_detect
+from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.page import render as render_benchmark
 from ansible_collections.muster.train.plugins.plugin_utils._report.run_page import render_run
 from ansible_collections.muster.train.plugins.plugin_utils._report.sweep_page import render as render_sweep
+from ansible_collections.muster.train.tests.support.benchmark_parts import benchmark
 from ansible_collections.muster.train.tests.support.detect_parts import cluster, dgx_h100, down, mi300x
 from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Facts, report
 from ansible_collections.muster.train.tests.support.report_parts import reported_run
@@ -66,6 +68,10 @@ def run_page() -> str:
     return render_run(reported_run())
 
 
+def benchmark_page() -> str:
+    return render_benchmark(benchmark(groups=4), [benchmark(groups=4).to_dict()] * 5)
+
+
 # The least contrast of a text (WCAG 2.2, 1.4.3).
 CONTRAST = 4.5
 
@@ -95,6 +101,7 @@ CONTRAST = 4.5
             ],
             marks=pytest.mark.gate,
         ),
+        (benchmark_page, ["18.5 GB/s of bus bandwidth, 37 % of the limit", "shared by 4 groups", "1 GiB 268,435,456"]),
         (preflight_page, ["Not ready for a launch", "nodes that answered 2 of 2", "at least 60.0 s behind"]),
     ],
 )

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the script of a launch is: a file, or with the launcher exec also the name of a program."""
+"""What the script of a launch is: a file, one that the runner brings, or with the launcher exec a program."""
 
 from __future__ import annotations
+
+from .._request.benchmark import SCRIPT
 
 EXEC = "exec"
 PYTHON_ENDINGS = (".py", ".pyz")
@@ -10,6 +12,11 @@ PYTHON_ENDINGS = (".py", ".pyz")
 def is_python(script: str) -> bool:
     """Return whether the launcher exec runs a script with Python; any other it executes."""
     return script.endswith(PYTHON_ENDINGS)
+
+
+def is_brought(script: object) -> bool:
+    """Return whether the runner brings a script into the run's directory."""
+    return script == SCRIPT
 
 
 def is_program_name(launcher: object, script: object) -> bool:

@@ -9,6 +9,8 @@ from typing import Any
 
 from .._checks.launch import GATHERED
 from .._cluster.profilers import PROFILERS, input_of, profiler_of
+from .._cluster.script import is_brought
+from .benchmark import SUBSETS
 
 # The variables of the policy that the options come from.
 POLICY = (
@@ -27,7 +29,8 @@ def facts_options(node: str, given: Mapping[str, Any], policy: Mapping[str, Any]
     paths = [layer["PYTHONPATH"] for layer in layers if "PYTHONPATH" in layer]
     compose_file = policy["launch_compose_file"] if policy["launch_runtime"] == "docker" else ""
     profiler = profiler_of(given)
-    files = [given["script"], given["config"], input_of(given), compose_file, policy["launch_shared_output_dir"]]
+    script = None if is_brought(given["script"]) else given["script"]
+    files = [script, given["config"], input_of(given), compose_file, policy["launch_shared_output_dir"]]
     head, port = policy["launch_head_address"], given["master_port"]
     names = [head] if _NAME.fullmatch(head) else []
     options = {
@@ -46,7 +49,7 @@ def facts_options(node: str, given: Mapping[str, Any], policy: Mapping[str, Any]
         "compose_file": compose_file or None,
         "compose_service": policy["launch_compose_service"],
         "profiler": PROFILERS[profiler].program if profiler else None,
-        "subset": [*GATHERED, *(["names"] if names else [])],
+        "subset": [*GATHERED, *(["names"] if names else []), *(SUBSETS if "collective" in given else ())],
         "as_text": True,
     }
     return {name: value for name, value in options.items() if value is not None}

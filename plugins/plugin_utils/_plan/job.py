@@ -22,7 +22,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.notice impor
 from .._cluster import ports
 from .._cluster.node import Node
 from .._cluster.policy import ClusterPolicy
-from .._cluster.script import is_program_name
+from .._cluster.script import is_brought, is_program_name
 from .._findings.origin import FOR_ONE_RUN, MUSTER, Layer
 from .._nccl import variable_layers
 from .._text.placeholders import expand
@@ -173,5 +173,7 @@ def _program(settings: variable_layers.Settings, files: Mapping[str, File], plac
     if module is not None:
         return Program("module", module, tuple(arguments))
     launcher, script = settings["launcher"]["value"], settings["script"]["value"]
+    if is_brought(script):
+        return Program("script", expand(script, placeholders), tuple(arguments))
     name = script if is_program_name(launcher, script) else absolute(script)
     return Program("script", name, tuple(arguments))

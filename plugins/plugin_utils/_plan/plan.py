@@ -22,13 +22,13 @@ from .._cluster.machines import machine as machine_of
 from .._cluster.node import Node
 from .._cluster.policy import ClusterPolicy, check_alike
 from .._cluster.profilers import input_of, profiler_of
-from .._cluster.script import is_program_name
+from .._cluster.script import is_brought, is_program_name
 from .._findings.finding import Finding, PlanError
 from .._findings.invocation import Invocation
 from .._findings.remedy import sentence
 from .._nccl.environments import make as make_environments
 from .._nccl.environments import users_of
-from . import outputs, profiling, ranks
+from . import benchmark, outputs, profiling, ranks
 from .job import Run, job_of
 from .launchers.registry import LAUNCHERS
 from .runtimes.registry import RUNTIMES
@@ -61,6 +61,7 @@ def make_plan(
 
     The last `spares` nodes are spares: they get a job, too, but no ranks.
     """
+    request = benchmark.with_program(request, nodes)
     settings = request["parameters"]
     findings = _check(request, policy, nodes, checks)
     nets = {node.name: node.facts.net for node in nodes if node.facts.net is not None}
@@ -87,6 +88,7 @@ def make_plan(
     findings += launch.with_levels([*count_findings, *address_findings, *environments.findings], checks)
     run = Run(request, policy, active, waiting, count.nproc, Rendezvous(address.value, port.number))
     findings += profiling.check_ranks(settings, run.world_size)
+    findings += benchmark.check(request, views, len(active), count.nproc)
     jobs = {
         node.name: job_of(run, node, node_rank, environments.nodes[node.name].variables).to_dict()
         for node_rank, node in enumerate(nodes)
@@ -128,6 +130,7 @@ def _check(
         for what in ("script", "config", *(["rocprof_input"] if input_of(values) else []))
         if (setting := settings[what])["value"] is not None
         and not (what == "script" and is_program_name(settings["launcher"]["value"], setting["value"]))
+        and not is_brought(setting["value"])
     }
     findings = [] if nodes else [_no_nodes()]
     if settings["launcher"]["value"] not in LAUNCHERS:

@@ -14,12 +14,12 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 from .._findings.errors import display
 from .carried import without_launch
 from .encrypted import refuse_encrypted
-from .verbs import TAGS, parameter_names
+from .verbs import LAUNCHES, TAGS, parameter_names
 
 # What to do instead of --limit.
 LIMIT_ADVICE = {
     "sweep": "use -e nnodes=N for fewer nodes",
-    "launch": "Ansible would silently leave out nodes, use -e nnodes=N for fewer nodes",
+    **dict.fromkeys(LAUNCHES, "Ansible would silently leave out nodes, use -e nnodes=N for fewer nodes"),
     "logs": "logs reads all nodes of a run, leave it out or show one node's lines with -e node=NAME",
     "gpus": "gpus shows all nodes of the cluster, leave it out",
     "detect": "detect compares all nodes of the cluster, leave it out",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .._findings.errors import display
+from .benchmark import benchmark_errors
 from .nodes import Inventory
 from .profiling import profiling_errors
 from .settings import Setting
@@ -18,6 +19,8 @@ def contradictions(verb: str, settings: Mapping[str, Setting], inventory: Invent
     """Return a line for each contradiction."""
     if verb == "launch":
         return launch_errors(settings, inventory)
+    if verb == "benchmark":
+        return [*launch_errors(settings, inventory), *benchmark_errors(settings)]
     lines = _node_errors(settings, inventory)
     errors_of = {
         "discover": _discover_errors,

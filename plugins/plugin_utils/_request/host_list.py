@@ -18,6 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._findings.errors import UserError, display
+from .invalid_value import InvalidValue
 
 LIMIT = 4096  # a range of more hosts than this is taken for a mistake
 LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
@@ -59,6 +60,18 @@ class Target:
         address = self.host if self.name != self.host else None
         variables = {"ansible_host": address, "ansible_user": self.user, "ansible_port": self.port}
         return {name: value for name, value in variables.items() if value is not None}
+
+
+def read_hosts(raw: object) -> list[str]:
+    """Return the texts of a parameter unchanged, ranges included, if all of them can be read."""
+    texts = [raw] if isinstance(raw, str) else raw
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError
+    try:
+        parse_hosts(texts)
+    except HostsError as error:
+        raise InvalidValue("; ".join(error.lines)) from None
+    return texts
 
 
 def parse_hosts(raw: str | Iterable[object]) -> list[Target]:

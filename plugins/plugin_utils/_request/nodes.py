@@ -10,6 +10,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .._findings.errors import display
 from .host_list import SSH_PORT
+from .verbs import LAUNCHES
 
 # A node's name becomes a file name: RFC 1123 and the underscore, which many inventories use.
 NODE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
@@ -69,7 +70,7 @@ def errors(inventory: Inventory, verb: str, sources: Iterable[str]) -> list[str]
     ]
     lines += [line for node in inventory.hosts for line in _address_errors(node)]
     names: dict[str, str] = {}
-    for node in inventory.hosts if verb in ("launch", "sweep") else ():
+    for node in inventory.hosts if verb in (*LAUNCHES, "sweep") else ():
         first = names.setdefault(node.endpoint, node.name)
         if first != node.name:
             lines.append(

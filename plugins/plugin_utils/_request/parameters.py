@@ -24,6 +24,7 @@ from .._findings.errors import display
 from .._text import placeholders
 from . import (
     axes,
+    byte_size,
     conditions,
     host_list,
     metrics_pattern,
@@ -90,6 +91,7 @@ def expected(parameter: Parameter) -> str:
         "seconds": "seconds (90) or a number with s, m, h or d (30m), "
         f"from {'0 seconds' if parameter.minimum == 0 else '1 second'} to "
         f"{parameter.maximum // UNITS['d']} day{'s' if parameter.maximum > UNITS['d'] else ''}",
+        "bytes": byte_size.expected(parameter.minimum, parameter.maximum),
         "label": LABEL_HINT,
         "file": f"a path on the controller{PATH_HINT}",
         "path": f"a path on the node{PATH_HINT}",
@@ -257,23 +259,12 @@ def _environment(parameter: Parameter, raw: object) -> dict[str, str]:
     return environment
 
 
-def _hosts(parameter: Parameter, raw: object) -> list[str]:
-    """Return the texts unchanged, ranges included, if all of them can be read."""
-    texts = [raw] if isinstance(raw, str) else raw
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise ValueError
-    try:
-        host_list.parse_hosts(texts)
-    except host_list.HostsError as error:
-        raise InvalidValue("; ".join(error.lines)) from None
-    return texts
-
-
 READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "int": _int,
     "bool": _bool,
     "choice": _choice,
     "seconds": _seconds,
+    "bytes": lambda parameter, raw: byte_size.read_size(_text(raw), parameter.minimum, parameter.maximum),
     "label": _matching(run_id.LABEL),
     "file": _path,
     "path": _path,
@@ -291,7 +282,7 @@ READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "user": _matching(host_list.USER),
     "pattern": _checked(metrics_pattern.check),
     "on_end": _checked(on_end.check),
-    "hosts": _hosts,
+    "hosts": lambda _parameter, raw: host_list.read_hosts(raw),
     "axes": lambda _parameter, raw: axes.read_axes(raw),
     "note": _checked(note_text.check),
     "sweep_id": _matching(run_id.SWEEP),

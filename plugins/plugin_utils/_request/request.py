@@ -18,7 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._findings.errors import UserError, display, error_record
 from .._findings.origin import DEFAULT, Layer
-from . import command_line, hints, points
+from . import benchmark, command_line, hints, points
 from .carried import carried_variables
 from .cluster_name import cluster_name
 from .command_line import CommandLine
@@ -29,7 +29,7 @@ from .run_id import make as make_run_id
 from .run_id import subject_of
 from .secret_options import SECRET_OPTION
 from .settings import Refusal, Setting, refuse_unknown, resolve_parameters, setting_of
-from .verbs import VERBS
+from .verbs import LAUNCHES, VERBS
 
 SCHEMA = 1
 
@@ -88,7 +88,7 @@ def make_request(
     extra_vars are `given_variables`, and inventory_variables the names of those that the inventory uses. experiments is
     an absolute path, and earlier the plan of a run that is launched again, if known.
     """
-    launch, sweep = verb == "launch", verb == "sweep"
+    launch, sweep = verb in LAUNCHES, verb == "sweep"
     lines: list[str | Refusal] = [*problems, *command_line.errors(verb, line)]
     if words := extra_vars.get("_raw_params"):
         # Where Ansible puts the words of an unquoted value with blanks.
@@ -99,6 +99,8 @@ def make_request(
     refusals = refuse_unknown(verb, extra_vars, {*line.documented, *inventory_variables})
     defaults = transform_to_native_types(defaults, redact=False) if launch or sweep else {}
     settings = resolve_parameters(verb, extra_vars, line.environment, defaults, refusals, earlier)
+    if verb == "benchmark":
+        settings.update(benchmark.decided())
     lines += refusals
     lines += nodes_errors(inventory, verb, line.inventories)
     lines += points.errors(settings, inventory) if sweep else contradictions(verb, settings, inventory)
@@ -115,6 +117,7 @@ def make_request(
     if launch and not run_id:
         numbers = _number(values["channels"]), _number(values["threads"])
         subject = subject_of(*numbers, _text(values["script"]), _text(values["module"]))
+        subject = f"{verb}_{values['collective']}" if verb == "benchmark" else subject
         run_id = make_run_id(subject, line.now, _text(values["label"]), line.nonce)
     # A discover writes an inventory; another one would be merged with it.
     options = hints.options_of(line.argv, carried_variables(line.options), inventories=verb != "discover")

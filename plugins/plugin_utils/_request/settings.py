@@ -15,14 +15,14 @@ from .._findings.origin import DEFAULT, FOR_ONE_RUN, LAUNCH_DEFAULTS, Layer, Ori
 from .._text.nearest import nearest, question
 from .invalid_value import InvalidValue
 from .parameters import Parameter, Value, read
-from .verbs import DECIDED_BY_SWEEP, VERBS, parameter_names
+from .verbs import DECIDED_BY_SWEEP, LAUNCHES, VERBS, parameter_names
 
 # Parameters that were given for a run hold again when it is launched again under its run ID.
 AGAIN = ", as in the run's plan"
 OF_ONE_LAUNCH = ("run_id", "follow", "all", "sync", "wait", "page", "output")
 # Other programs' names of parameters.
 OF_LAUNCH = {"timeout": "time_limit", "args": "script_args", "port": "master_port"}
-OTHER_NAMES = {"launch": OF_LAUNCH, "sweep": OF_LAUNCH}
+OTHER_NAMES = {**dict.fromkeys(LAUNCHES, OF_LAUNCH), "sweep": OF_LAUNCH}
 PROGRAM = ("script", "module")
 OF_A_PROGRAM = (*PROGRAM, "config", "config_name", "config_option", "script_args")
 # Types for which an empty -e NAME= removes the value of a lower layer; an empty number or choice is a mistake.

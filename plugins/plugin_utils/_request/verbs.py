@@ -117,6 +117,32 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
     "preflight": (OUTPUT, PAGE, MODE),
 }
 
+# A benchmark is a launch of Muster's own program. What that decides is not among its parameters, nor what only other
+# programs need.
+LAUNCHES = ("launch", "benchmark")
+COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv")
+GIB = 1 << 30
+DECIDED_BY_BENCHMARK = (
+    *("config", "config_name", "config_option", "script", "module", "script_args", "launcher", "max_restarts"),
+    *("rocprof", "stats", "rocprof_input", "nsys", "profiler_args", "profile_ranks", "metrics_pattern"),
+    *("follow", "sync", "wait", "page", "run_id"),
+)
+VERBS["benchmark"] = (
+    Parameter("collective", "choice", default="all_reduce", choices=COLLECTIVES),
+    Parameter("scope", "choice", default="all", choices=("all", "rails", "nodes")),
+    Parameter("min_bytes", "bytes", default=8, minimum=1, maximum=64 * GIB),
+    Parameter("max_bytes", "bytes", minimum=1, maximum=64 * GIB),
+    Parameter("factor", "int", default=2, minimum=2, maximum=1024),
+    Parameter(
+        "dtype", "choice", default="float32", choices=("float32", "float16", "bfloat16", "float64", "int32", "int8")
+    ),
+    Parameter("warmup", "int", default=5, maximum=10_000),
+    Parameter("iterations", "int", default=20, minimum=1, maximum=100_000),
+    Parameter("check", "bool", default=True),
+    Parameter("backend", "choice", default="auto", choices=("auto", "nccl", "gloo")),
+    *(parameter for parameter in VERBS["launch"] if parameter.name not in DECIDED_BY_BENCHMARK),
+)
+
 # Each run of a sweep is a launch. What a sweep decides or shows itself is not among its parameters.
 DECIDED_BY_SWEEP = ("follow", "all", "lines", "page", "output", "run_id")
 VERBS["sweep"] = (

@@ -37,6 +37,7 @@ COMPARED = ("runs", "differences", "metrics", "same", "unknown", "repeats")
 # What the document of each verb has besides its head, as it is where the verb did not get that far.
 KEYS: dict[str, dict[str, Any]] = {
     "launch": {**OF_RUN, "plan": None},
+    "benchmark": {**OF_RUN, "plan": None, "benchmark": None},
     "status": {**OF_RUN, "waiting": []},
     **dict.fromkeys(("follow", "stop", "collect"), OF_RUN),
     "sweep": OF_SWEEP,

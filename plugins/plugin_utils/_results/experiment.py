@@ -12,6 +12,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.known import
 from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED, SILENT
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 
+from .._request.verbs import LAUNCHES
 from .._text.table import one_line
 from .events import attempts_data, gang_of
 from .progress import reached
@@ -54,7 +55,7 @@ def record(
     verdict: Verdict | None,
 ) -> dict[str, Any]:
     """Return the mapping of `run.yml`; without a plan, what a launch's request knows is taken from there."""
-    source = plan or (request if request.get("verb") == "launch" else {})
+    source = plan or (request if request.get("verb") in LAUNCHES else {})
     parameters = {
         name: {key: setting[key] for key in ("value", "origin", "layer")}
         for name, setting in source.get("parameters", {}).items()

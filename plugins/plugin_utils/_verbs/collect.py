@@ -19,6 +19,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._action.private import private_files
 from .._findings.errors import ReportedError
+from .._request.verbs import LAUNCHES
 from .._results.collected import node_log_name, target
 from .._results.documents import of_verdict, with_cause
 from .._results.ranks import ranks_of
@@ -39,7 +40,7 @@ POLICY = (
 @Visit
 def fetch(play: Play, node: str) -> Mapping[str, Any] | None:
     """Copy the node's files of the run, except those that are here already."""
-    if play.request["verb"] == "launch" and node not in shared_answer(play, "launch__plan")["plan"]["jobs"]:
+    if play.request["verb"] in LAUNCHES and node not in shared_answer(play, "launch__plan")["plan"]["jobs"]:
         return None  # it only has files of earlier launches
     run_id, _head = subject(play)
     policy, ranks = launch_policy(play, POLICY), shared_answer(play, "launch__ranks")

@@ -20,6 +20,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.known import
 from .._action.files import read_text
 from .._findings.errors import UserError
 from .._findings.invocation import Invocation
+from .._request.verbs import LAUNCHES
 from .._results import unanswered
 from .._results.by_head import unknown_nodes
 from .._results.infos import Info, read_infos, with_call
@@ -147,7 +148,7 @@ def shared_answer(play: Play, name: str) -> Mapping[str, Any]:
 
 def subject(play: Play) -> tuple[str, str]:
     """Return the run ID and the head of the run: those of the plan of a launch, else what `choose` has chosen."""
-    if play.request["verb"] == "launch":
+    if play.request["verb"] in LAUNCHES:
         plan = shared_answer(play, "launch__plan")["plan"]
         return str(plan["run_id"]), str(plan["head"]["node"])
     choice = chosen(play)

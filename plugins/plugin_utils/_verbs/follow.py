@@ -22,6 +22,7 @@ from .._action.output_format import JSON_LINES
 from .._action.screen import ProgressLine, print_after_interrupt
 from .._findings.errors import UserError
 from .._request.hints import command, hints
+from .._request.verbs import LAUNCHES
 from .._results import hangs, unanswered
 from .._results.documents import SampleLines
 from .._results.log_frames import FolderNews
@@ -180,7 +181,7 @@ def await_start(play: Play) -> Conclusion:
 def watch(play: Play) -> Conclusion:
     """Follow the run until it ends, the user interrupts, or its runner is gone; fail if it cannot be read for long."""
     run_id, _head = subject(play)
-    if play.request["verb"] == "launch" and not play.parameters["follow"]:
+    if play.request["verb"] in LAUNCHES and not play.parameters["follow"]:
         # A run that is followed shows by itself whether it has started.
         raise UserError(f"{run_id}: {shared_answer(play, 'launch__joined')['why']}")
     head = HeadReader(play, int(play.parameters["lines"]))

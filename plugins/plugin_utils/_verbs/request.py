@@ -29,7 +29,7 @@ from .._request.request import Request, make_request
 from .._request.run_id import check as check_run_id
 from .._request.run_id import is_new
 from .._request.settings import named_in_templates
-from .._request.verbs import VERBS, parameter_names
+from .._request.verbs import LAUNCHES, VERBS, parameter_names
 from .._results.ranks import possible_heads
 from .._text.plain import plain
 from .step import Conclude, Conclusion, Play
@@ -37,10 +37,10 @@ from .step import Conclude, Conclusion, Play
 EXPERIMENTS, DEFAULTS, PORT_RANGE = "launch_experiments_dir", "launch_defaults", "launch_port_range"
 ADDRESS = ("ansible_host", "ansible_port")
 # The verbs that show or save the ranks' environment, and the variables of a node that it comes from.
-SAVING = ("launch", "sweep", "detect", "preflight")
+SAVING = (*LAUNCHES, "sweep", "detect", "preflight")
 SAVED_OF_NODE = ("launch_env", "launch_node_env")
 # The verbs that record. Launch and collect are of no use where nothing can be written; follow only warns.
-RECORDING = ("launch", "sweep", "follow", "collect", "stacks")
+RECORDING = (*LAUNCHES, "sweep", "follow", "collect", "stacks")
 
 
 @functools.partial(Conclude, makes_request=True)
@@ -135,7 +135,7 @@ def _recording_warnings(play: Play, request: Request) -> list[str]:
     if verb not in RECORDING:
         return []
     try:
-        try_writing(Path(request["experiments"]), EXPERIMENTS, verb in ("launch", "sweep") and not play.is_checked)
+        try_writing(Path(request["experiments"]), EXPERIMENTS, verb in (*LAUNCHES, "sweep") and not play.is_checked)
         if request["experiment"]:
             try_writing(Path(request["experiment"]), EXPERIMENTS, make=False)
     except UserError as error:

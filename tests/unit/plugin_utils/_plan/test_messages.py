@@ -13,6 +13,7 @@ from ansible_collections.muster.train.tests.support.plans import NVIDIA, plan_of
 from ansible_collections.muster.train.tests.support.rdma_parts import hca
 from ansible_collections.muster.train.tests.support.screens import Message, kept, page_of
 from ansible_collections.muster.train.tests.unit.plugin_utils._plan import (
+    test_benchmark,
     test_placeholders,
     test_plan_layers,
     test_plan_refused,
@@ -51,6 +52,8 @@ def outline(plan: dict[str, Any]) -> list[str]:
 def messages() -> Iterator[Message]:
     for subject, cases in CASES.items():
         yield from ((f"{subject}: {case.name}", lines(case.find())) for case in cases)
+    for number, (parameters, of_nodes, _checks) in enumerate(test_benchmark.REFUSED, start=1):
+        yield f"benchmark: refused {number}", lines(test_benchmark.stopping(parameters, of_nodes))
     yield "refused: everything at once", lines(test_plan_refused.everything())
     for name, (nproc, gpus) in RANKS.items():
         decided, findings = count(nproc, "-e nproc" if nproc else "default", gpus)

@@ -10,6 +10,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.host_list im
 from ansible_collections.muster.train.plugins.plugin_utils._request.variable_names import problem
 from ansible_collections.muster.train.tests.support.screens import Message, errors, kept, page_of
 from ansible_collections.muster.train.tests.unit.plugin_utils._request import (
+    test_benchmark,
     test_conditions,
     test_host_list,
     test_on_end,
@@ -39,6 +40,13 @@ def messages() -> Iterator[Message]:
         for name, raws in values.items():
             shown = (raw for raw in raws if raw != test_parameters.NESTED)
             yield f"values of {verb}: {name}", [str(test_parameters.refusal(table[name], raw)) for raw in shown]
+    # The list of all parameters is left to the verbs' own test.
+    refusals = [
+        line.partition("; benchmark takes")[0]
+        for raw, _name in test_benchmark.REFUSED
+        for line in test_benchmark.lines(**raw)
+    ]
+    yield "values of benchmark", refusals
     for number, request in enumerate(test_request.relaunched(), start=1):
         items = request["parameters"].items()
         origins = [f"{name}: {item['origin']}" for name, item in items if item["layer"] != "default"]

@@ -171,7 +171,7 @@ def test_a_part_of_a_setup_takes_a_limit() -> None:
 
 
 def test_list_needs_no_nodes() -> None:
-    parameters: dict[str, dict[str, Any]] = {
+    parameters: dict[str, dict[str, object]] = {
         "list": {},
         "note": {"note": "x"},
         "compare": {"last": 2},

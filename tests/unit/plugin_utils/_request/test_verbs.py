@@ -17,7 +17,9 @@ def test_the_launch_parameters() -> None:
 
 
 def test_the_other_verbs() -> None:
-    names = {verb: [p.name for p in table] for verb, table in verbs.VERBS.items() if verb not in ("launch", "sweep")}
+    names = {
+        verb: [p.name for p in table] for verb, table in verbs.VERBS.items() if verb not in (*verbs.LAUNCHES, "sweep")
+    }
     assert names == {
         "status": ["run_id", "all", "output"],
         "shell": ["run_id", "rank", "node", "output"],
@@ -38,6 +40,13 @@ def test_the_other_verbs() -> None:
         "teardown": ["images", "days", "output"],
         "preflight": ["output", "page", "mode"],
     }
+
+
+def test_a_benchmark_takes_what_is_not_about_the_program_of_a_launch() -> None:
+    assert " ".join(parameter.name for parameter in verbs.VERBS["benchmark"]) == (
+        "collective scope min_bytes max_bytes factor dtype warmup iterations check backend channels threads nproc "
+        "nnodes label master_port env all on_end lines time_limit hang_watch hang_action mode output"
+    )
 
 
 def test_a_sweep_takes_what_each_of_its_runs_may_have() -> None:
