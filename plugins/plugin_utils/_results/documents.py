@@ -38,7 +38,7 @@ KEYS: dict[str, dict[str, Any]] = {
     "launch": {**OF_RUN, "plan": None},
     "status": {**OF_RUN, "waiting": []},
     **dict.fromkeys(("follow", "stop", "collect"), OF_RUN),
-    "sweep": {"sweep_id": None, "folder": None, "objective": None, "points": [], "best": None},
+    "sweep": {**dict.fromkeys(("sweep_id", "folder", "objective", "search", "trials", "best")), "points": []},
     "logs": {"run_id": None, "lines": []},
     "shell": dict.fromkeys(("run_id", "node", "rank", "container", "directory", "argv", "line")),
     "stacks": {"run_id": None, "directory": None, "groups": [], "ranks": []},

@@ -30,7 +30,8 @@ def find(experiments: Path, planned: Sweep) -> tuple[Path, Sweep]:
         with contextlib.suppress(ValueError):
             known = load(text)
             if known.key == planned.key:
-                return path.parent, replace(known, objective=planned.objective)
+                asked = {"objective": planned.objective, "search": planned.search, "trials": planned.trials}
+                return path.parent, replace(known, **asked)
     home = experiments / planned.sweep_id
     number = 1
     while home.exists():  # another sweep was begun in the same second

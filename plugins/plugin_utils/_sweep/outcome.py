@@ -84,7 +84,7 @@ def unfinish(point: Point, why: str) -> Point:
 
 def forget(point: Point) -> Point:
     """Return a point as it was before it ran."""
-    return Point(point.number, point.repeat, point.parameters, point.key)
+    return Point(point.number, point.repeat, point.parameters, point.key, trial=point.trial)
 
 
 def best_of(points: Sequence[Point], objective: str) -> Best | None:

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The runs of a sweep as a study of Optuna in SQLite, which suggests combinations and says which run is worse.
+
+The records of the sweep are the truth: a study that is not there, is damaged or differs from them is made anew.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from .._findings.errors import UserError
+from .._request.conditions import parse_order
+from .._request.verbs import TPE
+from .record import FAILED, PRUNED, SUCCEEDED, TIMED_OUT, Point, Sweep
+
+if TYPE_CHECKING:
+    from optuna.distributions import CategoricalDistribution, IntDistribution
+    from optuna.study import Study as OptunaStudy
+    from optuna.trial import FrozenTrial
+
+FILE = "study.db"
+# What ended in another way tells nothing of its values.
+TELLING = (SUCCEEDED, PRUNED, FAILED, TIMED_OUT)
+# So many runs are random before the first suggestion.
+RANDOM_RUNS = 6
+# A run is compared with at least so many that have ended, and not before this checkpoint.
+FEWEST_RUNS, FIRST_CHECKPOINT = 4, 2
+# The values of a combination by their places on the axes, as trials have them.
+Places = dict[str, int]
+
+
+def require_optuna(search: str) -> None:
+    """Raise UserError if Optuna is not installed."""
+    try:
+        import optuna
+    except ImportError as error:
+        wanted = "search=tpe" if search == TPE else "prune=true"
+        raise UserError(
+            f"the controller: {wanted} needs Optuna, which the Python of ansible-playbook does not have ({error}); "
+            f"install it: {sys.executable} -m pip install optuna"
+        ) from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+
+class Study:
+    """A trial for each run that has ended and tells something of its values."""
+
+    def __init__(self, home: Path, sweep: Sweep) -> None:
+        self._path, self._axes = home / FILE, {name: _Axis(values) for name, values in sweep.axes.items()}
+        self._name, self._is_maximum = sweep.sweep_id, parse_order(sweep.objective).descending
+        trials = [self._trial(point) for point in sweep.chosen if point.outcome in TELLING]
+        self._study = self._open_with(trials) or self._make(trials)
+
+    def add(self, point: Point) -> None:
+        """Add a run that has ended."""
+        if point.outcome in TELLING:
+            self._study.add_trial(self._trial(point))
+
+    def suggest(self, free: Mapping[int, Mapping[str, Any]], chance: Random) -> int:
+        """Return which of the combinations, by their numbers, is to be tried next: the one nearest to a suggestion."""
+        import optuna
+
+        sampler = optuna.samplers.TPESampler(n_startup_trials=RANDOM_RUNS, seed=chance.randrange(2**32))
+        # The suggestion is made in a copy: the study itself has what was run.
+        copy = optuna.create_study(sampler=sampler, direction=self._direction)
+        copy.add_trials(self._study.get_trials())
+        wanted = copy.ask(self._distributions()).params
+        distances = {number: self._distance(self._places(values), wanted) for number, values in free.items()}
+        nearest = min(distances.values())
+        return chance.choice([number for number, distance in distances.items() if distance == nearest])
+
+    def is_worse(self, curve: Mapping[str, float]) -> bool:
+        """Return whether a run that has got so far is worse than the median of those that have succeeded."""
+        import optuna
+
+        # Runs go on one after the other, each to its end, so that there is always a median to compare with; successive
+        # halving would need many that have got as far as each other.
+        pruner = optuna.pruners.MedianPruner(FEWEST_RUNS, FIRST_CHECKPOINT, n_min_trials=FEWEST_RUNS)
+        running = optuna.trial.create_trial(state=optuna.trial.TrialState.RUNNING, intermediate_values=_steps(curve))
+        return pruner.prune(self._study, running)
+
+    @property
+    def _direction(self) -> str:
+        return "maximize" if self._is_maximum else "minimize"
+
+    def _open_with(self, trials: Sequence[FrozenTrial]) -> OptunaStudy | None:
+        """Return the study that is there, None where it is not one with these trials."""
+        if not self._path.exists():
+            return None
+        try:
+            study = self._open()
+            is_same = list(map(_facts, study.get_trials())) == list(map(_facts, trials))
+        except Exception:  # whatever Optuna, SQLAlchemy or SQLite make of a file that is damaged
+            return None
+        return study if is_same and study.direction.name.lower() == self._direction else None
+
+    def _make(self, trials: Sequence[FrozenTrial]) -> OptunaStudy:
+        for suffix in ("", "-journal", "-wal", "-shm"):
+            self._path.with_name(FILE + suffix).unlink(missing_ok=True)
+        study = self._open()
+        study.add_trials(trials)
+        return study
+
+    def _open(self) -> OptunaStudy:
+        import optuna
+
+        def connect() -> sqlite3.Connection:
+            return sqlite3.connect(self._path, timeout=60)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            # An URL would need a path without any sign that means something there.
+            storage = optuna.storages.RDBStorage("sqlite://", {"creator": connect})
+            return optuna.create_study(
+                storage=storage, study_name=self._name, direction=self._direction, load_if_exists=True
+            )
+
+    def _trial(self, point: Point) -> FrozenTrial:
+        import optuna
+
+        states = {SUCCEEDED: optuna.trial.TrialState.COMPLETE}
+        # One without a value counts as worse than all others, but for one that has succeeded it is only not known.
+        state = states.get(point.outcome, optuna.trial.TrialState.PRUNED)
+        if point.outcome == SUCCEEDED and point.value is None:
+            state = optuna.trial.TrialState.FAIL
+        return optuna.trial.create_trial(
+            state=state,
+            value=point.value if state == optuna.trial.TrialState.COMPLETE else None,
+            params=self._places(point.parameters),
+            distributions=self._distributions(),
+            user_attrs={"run_id": point.run_id, "values": dict(point.parameters)},
+            intermediate_values=_steps(point.curve or {}),
+        )
+
+    def _places(self, values: Mapping[str, Any]) -> Places:
+        return {name: axis.place(values[name]) for name, axis in self._axes.items()}
+
+    def _distributions(self) -> dict[str, Any]:
+        return {name: axis.distribution() for name, axis in self._axes.items()}
+
+    def _distance(self, one: Places, other: Places) -> float:
+        return sum(axis.distance(one[name], other[name]) for name, axis in self._axes.items())
+
+
+class _Axis:
+    """The values of a parameter: numbers by their size, others in no order."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._values = list(values)
+        numbers = [_number(value) for value in values]
+        self._is_ordered = None not in numbers
+        if self._is_ordered:
+            self._values.sort(key=lambda value: _number(value) or 0.0)
+
+    def place(self, value: Any) -> int:
+        return self._values.index(value)
+
+    def distribution(self) -> IntDistribution | CategoricalDistribution:
+        from optuna.distributions import CategoricalDistribution, IntDistribution
+
+        count = len(self._values)
+        return IntDistribution(0, count - 1) if self._is_ordered else CategoricalDistribution(range(count))
+
+    def distance(self, one: int, other: int) -> float:
+        """Return the square of the distance, 1 from one end to the other."""
+        return ((one - other) / max(1, len(self._values) - 1)) ** 2 if self._is_ordered else float(one != other)
+
+
+def _number(value: Any) -> float | None:
+    try:
+        known = None if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        return None
+    return known if known is not None and math.isfinite(known) else None
+
+
+def _steps(curve: Mapping[str, float]) -> dict[int, float]:
+    return {int(checkpoint): value for checkpoint, value in curve.items()}
+
+
+def _facts(trial: FrozenTrial) -> tuple[Any, ...]:
+    return trial.state, trial.params, trial.value, trial.intermediate_values, trial.user_attrs
