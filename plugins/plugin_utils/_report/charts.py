@@ -116,12 +116,14 @@ def draw_dot_chart(data: DotChart) -> str:
 
 def draw_trial_chart(title: str, known: Sequence[tuple[int, float]], best: Callable[..., float], last: int) -> str:
     """Return the SVG of a chart of runs, as (trial, value) in their order, with a line for the best value so far."""
+    from matplotlib.ticker import MaxNLocator
+
     with _figure(f"{title}, trials", FRAME + 6 * ROW) as (axes, svg):
         numbers, values = [number for number, _value in known], [value for _number, value in known]
         axes.plot(numbers, values, "o", color="#4c70b0", alpha=0.8)
         axes.step(numbers, list(itertools.accumulate(values, best)), "-", where="post", color="#000000")
         axes.set_xlim(0.5, last + 0.5)
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(axis="y", color="#808080", alpha=0.3)
         axes.set_xlabel("trial")
         axes.set_ylabel(title, **PLAIN)

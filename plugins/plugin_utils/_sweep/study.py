@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .._findings.errors import UserError
 from .._request.conditions import parse_order
@@ -54,7 +54,8 @@ class Study:
 
     def __init__(self, home: Path, sweep: Sweep) -> None:
         self._path, self._axes = home / FILE, {name: _Axis(values) for name, values in sweep.axes.items()}
-        self._name, self._is_maximum = sweep.sweep_id, parse_order(sweep.objective).descending
+        is_maximum, self._name = parse_order(sweep.objective).descending, sweep.sweep_id
+        self._direction: Literal["maximize", "minimize"] = "maximize" if is_maximum else "minimize"
         trials = [self._trial(point) for point in sweep.chosen if point.outcome in TELLING]
         self._study = self._open_with(trials) or self._make(trials)
 
@@ -84,11 +85,7 @@ class Study:
         # halving would need many that have got as far as each other.
         pruner = optuna.pruners.MedianPruner(FEWEST_RUNS, FIRST_CHECKPOINT, n_min_trials=FEWEST_RUNS)
         running = optuna.trial.create_trial(state=optuna.trial.TrialState.RUNNING, intermediate_values=_steps(curve))
-        return pruner.prune(self._study, running)
-
-    @property
-    def _direction(self) -> str:
-        return "maximize" if self._is_maximum else "minimize"
+        return bool(pruner.prune(self._study, running))
 
     def _open_with(self, trials: Sequence[FrozenTrial]) -> OptunaStudy | None:
         """Return the study that is there, None where it is not one with these trials."""
@@ -112,7 +109,9 @@ class Study:
         import optuna
 
         def connect() -> sqlite3.Connection:
-            return sqlite3.connect(self._path, timeout=60)
+            connection = sqlite3.connect(self._path, timeout=60)
+            connection.execute("PRAGMA synchronous = OFF")  # what is lost is made anew
+            return connection
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -125,11 +124,10 @@ class Study:
     def _trial(self, point: Point) -> FrozenTrial:
         import optuna
 
-        states = {SUCCEEDED: optuna.trial.TrialState.COMPLETE}
-        # One without a value counts as worse than all others, but for one that has succeeded it is only not known.
-        state = states.get(point.outcome, optuna.trial.TrialState.PRUNED)
-        if point.outcome == SUCCEEDED and point.value is None:
-            state = optuna.trial.TrialState.FAIL
+        # A run that failed counts as one that was pruned before all others: worse than any.
+        state = optuna.trial.TrialState.PRUNED
+        if point.outcome == SUCCEEDED:
+            state = optuna.trial.TrialState.FAIL if point.value is None else optuna.trial.TrialState.COMPLETE
         return optuna.trial.create_trial(
             state=state,
             value=point.value if state == optuna.trial.TrialState.COMPLETE else None,

@@ -122,14 +122,9 @@ def beginning(sweep: Sweep, folder: str) -> str:
     count, total = sweep.unfinished, len(sweep.chosen) + sweep.left
     runs = f"{count} run{'' if count == 1 else 's'}"
     part = runs if count == total else f"{runs} of {total}, as the others are done"
-    search = f", {search_text(sweep)}" if sweep.trials else ""
-    return clean(f"sweep {sweep.sweep_id}: {part if count else 'all runs are done'}{search}; {folder}")
-
-
-def search_text(sweep: Sweep) -> str:
-    """Return how many combinations a sweep tries, and who chooses them."""
-    count = len({point.number for point in sweep.points})
-    return f"{sweep.trials} of {count} combinations by {sweep.search}"
+    known = len({point.number for point in sweep.points})
+    search = f", {sweep.trials} of {known} combinations by {sweep.search}" if sweep.trials else ""
+    return clean(f"sweep {sweep.sweep_id}{search}: {part if count else 'all runs are done'}; {folder}")
 
 
 def best_value(sweep: Sweep) -> str:
