@@ -46,5 +46,5 @@ def run_trials(sweep: Sweep, study: Study | None, count: int, end: End = succeed
             ended = end(replace(point, trial=sweep.trial_of(point)))
             sweep = sweep.with_point(ended)
             if study:
-                study.add(ended)
+                study.update(sweep)
     return sweep

@@ -57,6 +57,8 @@ class SweepCommand:
         ended = outcome.judge_point(point, point.run_id, self.read_run(point), self.sweep.objective)
         if ended is None or (course := self._courses.get(str(point.run_id))) is None:
             return ended
+        if ended.outcome == SUCCEEDED:
+            course.finish()
         ended = replace(ended, curve=course.curve or None)
         return replace(ended, outcome=PRUNED, why=course.why) if course.why and ended.outcome == STOPPED else ended
 
@@ -121,7 +123,7 @@ class SweepCommand:
         self.sweep = self.sweep.with_point(point)
         folder.write(self.home, self.sweep)
         if self.study:
-            self.study.add(point)
+            self.study.update(self.sweep)
         return point
 
     def end(self, point: Point, began: float) -> Point:

@@ -19,7 +19,10 @@ CHECKPOINTS = 10
 
 
 class Course:
-    """curve has the first value of the objective at each checkpoint; why says for what it was stopped."""
+    """curve has the objective at each checkpoint since the first that was seen; why says for what the run was stopped.
+
+    The value is the first one after the checkpoint. A checkpoint that no sample was near has the one before.
+    """
 
     def __init__(self, objective: str) -> None:
         self._name = parse_order(objective).name
@@ -29,19 +32,29 @@ class Course:
     def add(self, sample: Mapping[str, Any]) -> bool:
         """Add what a sample of the run shows; return whether it is at a new checkpoint."""
         progress = Progress.optional(sample.get("progress"))
-        checkpoint, value = str(_checkpoint(progress)), getattr(progress, self._name, None)
-        if checkpoint in ("None", *self.curve) or value is None or not math.isfinite(value):
+        checkpoint, value = _checkpoint(progress), getattr(progress, self._name, None)
+        if checkpoint is None or value is None or not math.isfinite(value) or str(checkpoint) in self.curve:
             return False
-        self.curve[checkpoint] = value
+        self._fill(checkpoint)
+        self.curve[str(checkpoint)] = value
         return True
+
+    def finish(self) -> None:
+        """Add what is left, once the run has succeeded."""
+        self._fill(CHECKPOINTS)
+
+    def _fill(self, end: int) -> None:
+        """Give checkpoints before this one that were missed the last value before them."""
+        last = max(map(int, self.curve), default=end)
+        self.curve.update({str(missed): self.curve[str(last)] for missed in range(last + 1, end)})
 
     def why_worse(self, points: Iterable[Point]) -> str:
         """Return how the run compares with the others of its sweep at its last checkpoint."""
-        checkpoint, value = [*self.curve.items()][-1]
+        checkpoint = max(self.curve, key=int)
         others = [curve[checkpoint] for point in points if (curve := _curve(point)) and checkpoint in curve]
         part = f"{int(checkpoint) * 100 // CHECKPOINTS} %"
         return (
-            f"{self._name} {number_text(value)} after {part} of its steps, where the median of {len(others)} runs that "
+            f"{self._name} {number_text(self.curve[checkpoint])} after {part} of its steps, where the median of {len(others)} runs that "
             f"succeeded is {number_text(statistics.median(others))}"
         )
 

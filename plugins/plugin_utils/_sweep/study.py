@@ -15,6 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal
 
+from .._action.private import private_files
 from .._findings.errors import UserError
 from .._request.conditions import parse_order
 from .._request.verbs import TPE
@@ -56,13 +57,16 @@ class Study:
         self._path, self._axes = home / FILE, {name: _Axis(values) for name, values in sweep.axes.items()}
         is_maximum, self._name = parse_order(sweep.objective).descending, sweep.sweep_id
         self._direction: Literal["maximize", "minimize"] = "maximize" if is_maximum else "minimize"
-        trials = [self._trial(point) for point in sweep.chosen if point.outcome in TELLING]
-        self._study = self._open_with(trials) or self._make(trials)
+        self._study = self._open_kept() or self._make()
+        self.update(sweep)
 
-    def add(self, point: Point) -> None:
-        """Add a run that has ended."""
-        if point.outcome in TELLING:
-            self._study.add_trial(self._trial(point))
+    def update(self, sweep: Sweep) -> None:
+        """Add the runs that have ended; where one is not known any more, as before it runs again, make all anew."""
+        trials = [self._trial(point) for point in sweep.chosen if point.outcome in TELLING]
+        known = list(map(_facts, self._study.get_trials()))
+        if known != list(map(_facts, trials[: len(known)])):
+            self._study, known = self._make(), []
+        self._study.add_trials(trials[len(known) :])
 
     def suggest(self, free: Mapping[int, Mapping[str, Any]], chance: Random) -> int:
         """Return which of the combinations, by their numbers, is to be tried next: the one nearest to a suggestion."""
@@ -87,23 +91,21 @@ class Study:
         running = optuna.trial.create_trial(state=optuna.trial.TrialState.RUNNING, intermediate_values=_steps(curve))
         return bool(pruner.prune(self._study, running))
 
-    def _open_with(self, trials: Sequence[FrozenTrial]) -> OptunaStudy | None:
-        """Return the study that is there, None where it is not one with these trials."""
+    def _open_kept(self) -> OptunaStudy | None:
+        """Return the study that is there, None where there is none, or none that can be read."""
         if not self._path.exists():
             return None
         try:
             study = self._open()
-            is_same = list(map(_facts, study.get_trials())) == list(map(_facts, trials))
+            study.get_trials()
         except Exception:  # whatever Optuna, SQLAlchemy or SQLite make of a file that is damaged
             return None
-        return study if is_same and study.direction.name.lower() == self._direction else None
+        return study if study.direction.name.lower() == self._direction else None
 
-    def _make(self, trials: Sequence[FrozenTrial]) -> OptunaStudy:
+    def _make(self) -> OptunaStudy:
         for suffix in ("", "-journal", "-wal", "-shm"):
             self._path.with_name(FILE + suffix).unlink(missing_ok=True)
-        study = self._open()
-        study.add_trials(trials)
-        return study
+        return self._open()
 
     def _open(self) -> OptunaStudy:
         import optuna
@@ -113,7 +115,7 @@ class Study:
             connection.execute("PRAGMA synchronous = OFF")  # what is lost is made anew
             return connection
 
-        with warnings.catch_warnings():
+        with private_files(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             # An URL would need a path without any sign that means something there.
             storage = optuna.storages.RDBStorage("sqlite://", {"creator": connect})

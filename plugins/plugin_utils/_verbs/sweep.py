@@ -23,7 +23,6 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._action.files import relative
 from .._action.interrupt import Interrupt
-from .._action.private import private_files
 from .._action.screen import show
 from .._findings.errors import UserError
 from .._findings.invocation import Invocation
@@ -63,8 +62,7 @@ def run(play: Play) -> Conclusion:
         folder.write(home, command.sweep)
         show([_beginning(command)])
         if needs_study and command.sweep.unfinished:
-            with private_files():
-                command.study = Study(home, command.sweep)
+            command.study = Study(home, command.sweep)
         failure = _run_points(command, play.parameters)
         conclusion = _report(command, play.width) if failure is None else Conclusion(failure=failure)
     return dataclasses.replace(conclusion, document=_document(command), is_changed=command.sweep != before)

@@ -38,9 +38,22 @@ def sweep_of(finals: Iterable[float], objective: str = "loss") -> Sweep:
 
 def test_the_first_value_at_each_checkpoint_is_kept() -> None:
     course = Course("loss")
-    steps = [(9, 9.0), (10, 8.0), (19, 7.0), (40, 5.0), (41, 4.0), (100, 1.0)]
+    steps = [(9, 9.0), (20, 8.0), (29, 7.0), (50, 5.0), (51, 4.0), (100, 1.0)]
     assert [course.add(sample(step, value)) for step, value in steps] == [False, True, False, True, False, False]
-    assert course.curve == {"1": 8.0, "4": 5.0}
+    assert course.curve == {"2": 8.0, "3": 8.0, "4": 8.0, "5": 5.0}
+
+
+def test_a_run_that_has_succeeded_has_a_value_to_compare_with_everywhere() -> None:
+    course = course_of([sample(70, 5.0)])
+    course.finish()
+    assert course.curve == {"7": 5.0, "8": 5.0, "9": 5.0}
+    nothing = course_of([])
+    nothing.finish()
+    assert nothing.curve == {}
+
+
+def test_a_run_that_starts_again_keeps_its_values() -> None:
+    assert course_of([sample(50, 3.0), sample(20, 9.0), sample(60, 2.0)]).curve == {"5": 3.0, "2": 9.0, "6": 2.0}
 
 
 @pytest.mark.parametrize("name", ["loss", "-tokens_per_s"])

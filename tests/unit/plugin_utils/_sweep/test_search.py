@@ -128,7 +128,7 @@ def test_what_became_of_a_run_tells_of_its_values(
     point = replace(sweep.points[0], trial=1, outcome=outcome, value=value)
     assert [state for _run, state in trials(tmp_path, sweep.with_point(point))] == states
     added = Study(tmp_path, sweep)
-    added.add(point)
+    added.update(sweep.with_point(point))
     assert len(added._study.get_trials()) == len(states)
 
 
