@@ -52,11 +52,10 @@ class Course:
         """Return how the run compares with the others of its sweep at its last checkpoint."""
         checkpoint = max(self.curve, key=int)
         others = [curve[checkpoint] for point in points if (curve := _curve(point)) and checkpoint in curve]
+        value, median = number_text(self.curve[checkpoint]), number_text(statistics.median(others))
         part = f"{int(checkpoint) * 100 // CHECKPOINTS} %"
-        return (
-            f"{self._name} {number_text(self.curve[checkpoint])} after {part} of its steps, where the median of {len(others)} runs that "
-            f"succeeded is {number_text(statistics.median(others))}"
-        )
+        runs = f"{len(others)} runs that succeeded"
+        return f"{self._name} {value} after {part} of its steps, where the median of {runs} is {median}"
 
 
 def _checkpoint(progress: Progress | None) -> int | None:

@@ -22,7 +22,7 @@ from .._request.verbs import GRID, parameter_names
 from .._results import experiment
 
 FILE = "sweep.yml"
-# Of the combinations, as long as nobody says how many are tried.
+# Of the combinations, where it is not given how many are tried.
 PART = 1 / 3
 HEADER = "# What this sweep has run. Written by Muster.\n"
 # Outcomes of a point. One that is not done is launched by the next command.

@@ -6,6 +6,7 @@ The records of the sweep are the truth: a study that is not there, is damaged or
 
 from __future__ import annotations
 
+import importlib
 import math
 import sqlite3
 import sys
@@ -40,14 +41,13 @@ Places = dict[str, int]
 def require_optuna(search: str) -> None:
     """Raise UserError if Optuna is not installed."""
     try:
-        import optuna
+        importlib.import_module("optuna")
     except ImportError as error:
         wanted = "search=tpe" if search == TPE else "prune=true"
         raise UserError(
             f"the controller: {wanted} needs Optuna, which the Python of ansible-playbook does not have ({error}); "
             f"install it: {sys.executable} -m pip install optuna"
         ) from None
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
 class Study:
@@ -115,6 +115,7 @@ class Study:
             connection.execute("PRAGMA synchronous = OFF")  # what is lost is made anew
             return connection
 
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
         with private_files(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             # An URL would need a path without any sign that means something there.
