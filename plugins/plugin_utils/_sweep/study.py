@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 FILE = "study.db"
 # What ended in another way tells nothing of its values.
 TELLING = (SUCCEEDED, PRUNED, FAILED, TIMED_OUT)
-# So many runs are random before the first suggestion.
-RANDOM_RUNS = 6
+# A quarter of the trials are random before the first suggestion, but at least and at most so many.
+FEWEST_RANDOM, MOST_RANDOM = 2, 6
 # A run is compared with at least so many that have ended, and not before this checkpoint.
 FEWEST_RUNS, FIRST_CHECKPOINT = 4, 2
 # The values of a combination by their places on the axes, as trials have them.
@@ -56,6 +56,7 @@ class Study:
     def __init__(self, home: Path, sweep: Sweep) -> None:
         self._path, self._axes = home / FILE, {name: _Axis(values) for name, values in sweep.axes.items()}
         is_maximum, self._name = parse_order(sweep.objective).descending, sweep.sweep_id
+        self._random_count = max(FEWEST_RANDOM, min(MOST_RANDOM, (sweep.trials or 0) // 4))
         self._direction: Literal["maximize", "minimize"] = "maximize" if is_maximum else "minimize"
         self._study = self._open_kept() or self._make()
         self.update(sweep)
@@ -72,7 +73,7 @@ class Study:
         """Return which of the combinations, by their numbers, is to be tried next: the one nearest to a suggestion."""
         import optuna
 
-        sampler = optuna.samplers.TPESampler(n_startup_trials=RANDOM_RUNS, seed=chance.randrange(2**32))
+        sampler = optuna.samplers.TPESampler(n_startup_trials=self._random_count, seed=chance.randrange(2**32))
         # The suggestion is made in a copy: the study itself has what was run.
         copy = optuna.create_study(sampler=sampler, direction=self._direction)
         copy.add_trials(self._study.get_trials())
