@@ -74,6 +74,10 @@ class Point(Record):
         """The label of its runs."""
         return f"point{self.number}.{self.repeat}"
 
+    def forget(self) -> Point:
+        """Return the point as it was before it ran."""
+        return Point(self.number, self.repeat, self.parameters, self.key, trial=self.trial)
+
 
 @frozen
 class Sweep(Record):
@@ -125,6 +129,16 @@ class Sweep(Record):
     def trial_of(self, point: Point) -> int:
         """Return which trial a combination is, counted from 1 in the order of their first launches."""
         return self.tried.get(point.number, 1 + max(self.tried.values(), default=0))
+
+    def asked_as(self, planned: Sweep) -> Sweep:
+        """Return the sweep with its runs so far as a command asks for it that plans the same one.
+
+        Where it names another objective, nothing is known of how runs developed, and none is worse than others.
+        """
+        points = self.points
+        if planned.objective != self.objective:
+            points = [point.forget() if point.outcome == PRUNED else replace(point, curve=None) for point in points]
+        return replace(planned, sweep_id=self.sweep_id, created=self.created, command=self.command, points=points)
 
 
 def plan_sweep(request: Mapping[str, Any]) -> Sweep:

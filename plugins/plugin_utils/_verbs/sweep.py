@@ -129,7 +129,7 @@ def _resume(command: SweepCommand, point: Point) -> bool:
     document = command.watch("follow", {"run_id": point.run_id}, point, began)
     if command.read_run(point) is None:
         command.stop(point)  # what had joined when the launch was ended
-        command.keep(outcome.forget(point))
+        command.keep(point.forget())
         return False
     command.end(command.judge(point) or outcome.unfinish(point, outcome.first_error(document)), began)
     return True
@@ -165,7 +165,7 @@ def _launch(command: SweepCommand, point: Point, sync: bool) -> Point:
     given, began = record.launch_parameters(command.request, point.parameters), time.monotonic()
     run_id = record.new_run_id(command.request, point, datetime.now(UTC), secrets.token_hex(2))
     trial = command.sweep.trial_of(point)
-    point = dataclasses.replace(outcome.forget(point), outcome=record.RUNNING, run_id=run_id, trial=trial)
+    point = dataclasses.replace(point.forget(), outcome=record.RUNNING, run_id=run_id, trial=trial)
     command.keep(point)
     parameters = {**given, **FOLLOWED, "label": point.label, "run_id": run_id, "sync": sync}
     document = command.watch("launch", parameters, point, began)
@@ -173,7 +173,7 @@ def _launch(command: SweepCommand, point: Point, sync: bool) -> Point:
     if ended is None and command.read_run(point) is not None:
         ended = outcome.unfinish(point, outcome.first_error(document))
     if ended is None:
-        ended = outcome.forget(point) if command.interrupt.pressed else outcome.refuse(point, document)
+        ended = point.forget() if command.interrupt.pressed else outcome.refuse(point, document)
     return command.end(ended, began)
 
 

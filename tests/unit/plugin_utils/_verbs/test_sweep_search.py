@@ -125,6 +125,16 @@ def test_a_run_that_is_worse_than_the_median_is_stopped_once(tmp_path: Path, com
     assert len(commands.started) == count, "a run that was pruned is not run again"
 
 
+def test_another_objective_has_pruned_no_run(tmp_path: Path, commands: Commands) -> None:
+    show(commands, {1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0, 5: 9.0, 6: 0.5})
+    assert "pruned" in outcomes(swept(tmp_path, **PRUNED))
+    commands.started = []
+    conclusion = swept(tmp_path, **{**PRUNED, "objective": "-tokens_per_s"})
+    assert (launched(commands), outcomes(conclusion)) == (["point5.1"], ["succeeded"] * 6)
+    document: Any = conclusion.document
+    assert {point["number"] for point in document["points"] if point["curve"]} == set()
+
+
 def test_without_prune_no_run_is_stopped(tmp_path: Path, commands: Commands) -> None:
     show(commands, {1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0, 5: 9.0, 6: 9.0})
     assert outcomes(swept(tmp_path, **{**PRUNED, "prune": False})) == ["succeeded"] * 6
