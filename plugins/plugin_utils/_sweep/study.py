@@ -63,11 +63,11 @@ class Study:
 
     def update(self, sweep: Sweep) -> None:
         """Add the runs that have ended; where one is not known any more, as before it runs again, make all anew."""
-        trials = [self._trial(point) for point in sweep.chosen if point.outcome in TELLING]
-        known = list(map(_facts, self._study.get_trials()))
-        if known != list(map(_facts, trials[: len(known)])):
-            self._study, known = self._make(), []
-        self._study.add_trials(trials[len(known) :])
+        trials = {point.label: self._trial(point) for point in sweep.chosen if point.outcome in TELLING}
+        known = {_label(trial): _facts(trial) for trial in self._study.get_trials()}
+        if any(label not in trials or _facts(trials[label]) != facts for label, facts in known.items()):
+            self._study, known = self._make(), {}
+        self._study.add_trials([trial for label, trial in trials.items() if label not in known])
 
     def suggest(self, free: Mapping[int, Mapping[str, Any]], chance: Random) -> int:
         """Return which of the combinations, by their numbers, is to be tried next: the one nearest to a suggestion."""
@@ -76,7 +76,7 @@ class Study:
         sampler = optuna.samplers.TPESampler(n_startup_trials=self._random_count, seed=chance.randrange(2**32))
         # The suggestion is made in a copy: the study itself has what was run.
         copy = optuna.create_study(sampler=sampler, direction=self._direction)
-        copy.add_trials(self._study.get_trials())
+        copy.add_trials(sorted(self._study.get_trials(), key=_label))
         wanted = copy.ask(self._distributions()).params
         distances = {number: self._distance(self._places(values), wanted) for number, values in free.items()}
         nearest = min(distances.values())
@@ -137,7 +137,7 @@ class Study:
             value=point.value if state == optuna.trial.TrialState.COMPLETE else None,
             params=self._places(point.parameters),
             distributions=self._distributions(),
-            user_attrs={"run_id": point.run_id, "values": dict(point.parameters)},
+            user_attrs={"point": point.label, "run_id": point.run_id, "values": dict(point.parameters)},
             intermediate_values=_steps(point.curve or {}),
         )
 
@@ -185,6 +185,10 @@ def _number(value: Any) -> float | None:
 
 def _steps(curve: Mapping[str, float]) -> dict[int, float]:
     return {int(checkpoint): value for checkpoint, value in curve.items()}
+
+
+def _label(trial: FrozenTrial) -> str:
+    return str(trial.user_attrs.get("point"))
 
 
 def _facts(trial: FrozenTrial) -> tuple[Any, ...]:

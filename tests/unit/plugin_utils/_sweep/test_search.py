@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -100,6 +101,18 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[int]:
 def trials(home: Path, sweep: Sweep) -> list[tuple[str, str]]:
     """Return the run and the state of each trial of a study."""
     return [(trial.user_attrs["run_id"], trial.state.name) for trial in Study(home, sweep)._study.get_trials()]
+
+
+def test_a_study_that_has_all_runs_is_kept(tmp_path: Path) -> None:
+    sweep = searched(tmp_path, "k", 3)
+    path = tmp_path / study.FILE
+    curved = sweep.with_point(replace(sweep.points[-1], trial=4, outcome="pruned", curve={"3": 1.5, "2": 2.0}))
+    with path.open() as first:  # no other file has its place meanwhile
+        for known in (sweep, curved, curved):
+            assert len(trials(tmp_path, known)) == len(known.tried)
+            assert os.path.samestat(path.stat(), os.fstat(first.fileno()))
+        trials(tmp_path, sweep)
+        assert not os.path.samestat(path.stat(), os.fstat(first.fileno()))
 
 
 def test_the_records_are_the_truth(tmp_path: Path) -> None:
