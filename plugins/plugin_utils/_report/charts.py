@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import itertools
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -110,6 +111,22 @@ def draw_dot_chart(data: DotChart) -> str:
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.grid(axis="x", color="#808080", alpha=0.3)
         axes.set_xlabel(data.title, **PLAIN)
+    return svg[0]
+
+
+def draw_trial_chart(title: str, known: Sequence[tuple[int, float]], best: Callable[..., float], last: int) -> str:
+    """Return the SVG of a chart of runs, as (trial, value) in their order, with a line for the best value so far."""
+    from matplotlib.ticker import MaxNLocator
+
+    with new_figure(f"{title}, trials", FRAME + 6 * ROW) as (axes, svg):
+        numbers, values = [number for number, _value in known], [value for _number, value in known]
+        axes.plot(numbers, values, "o", color="#4c70b0", alpha=0.8)
+        axes.step(numbers, list(itertools.accumulate(values, best)), "-", where="post", color="#000000")
+        axes.set_xlim(0.5, last + 0.5)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.grid(axis="y", color="#808080", alpha=0.3)
+        axes.set_xlabel("trial")
+        axes.set_ylabel(title, **PLAIN)
     return svg[0]
 
 

@@ -45,6 +45,8 @@ def sweep_numbers(sweep: Sweep) -> dict[str, Any]:
     return {
         "sweep_id": sweep.sweep_id,
         "objective": sweep.objective,
+        "search": sweep.search,
+        "trials": sweep.trials,
         "points": [point.to_dict() for point in sweep.points],
         "best": best and dataclasses.asdict(best),
     }

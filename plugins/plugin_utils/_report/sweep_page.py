@@ -18,7 +18,7 @@ from .._page.tables import PageTable
 from .._request.conditions import parse_order
 from .._results.rows import duration, number_text
 from .._sweep.outcome import best_of
-from .._sweep.record import SUCCEEDED, Point, Sweep, unfinished
+from .._sweep.record import DONE, Point, Sweep, unfinished
 from .._sweep.text import best_text, headers_and_rows, outcome_text, summary, value_text, values_text
 from .._text.table import one_line
 from . import charts, parallel
@@ -52,16 +52,18 @@ class FailedPoints:
 def render(sweep: Sweep, launch: str | None) -> str:
     """Return the page; launch is the command that launches the best combination."""
     best = best_of(sweep.points, sweep.objective)
-    left = unfinished(sweep.points)
-    status: Status = "pass" if not left else "fail" if any(point.why for point in left) else "warn"
+    left = unfinished(sweep.chosen)
+    status: Status = "pass" if not sweep.unfinished else "fail" if any(point.why for point in left) else "warn"
     notes = [f"The best {parse_order(sweep.objective).name} is {best_text(best)}."] if best else []
     if len(sweep.axes) > 1 and best and not _has_maps(sweep):
         notes.append("There are too many values for a map.")
     if not charts.are_available():
         notes.append(charts.MISSING)
+    count = len({point.number for point in sweep.points})
     figures = [
-        ("runs", str(len(sweep.points))),
-        ("combinations", str(len({point.number for point in sweep.points}))),
+        ("runs", str(len(sweep.chosen) + sweep.left)),
+        ("combinations", f"{sweep.trials} of {count}" if sweep.trials else str(count)),
+        *([("search", sweep.search)] if sweep.trials else []),
         ("time of the runs", duration(sum(point.elapsed_s or 0.0 for point in sweep.points))),
     ]
     headers, rows = headers_and_rows(sweep)
@@ -72,14 +74,14 @@ def render(sweep: Sweep, launch: str | None) -> str:
         "failures": _failures(sweep.points),
         "table": PageTable.of("All runs", headers, rows),
     }
-    header = Header(sweep.sweep_id, Headline(status, summary(sweep.points), notes), figures)
+    header = Header(sweep.sweep_id, Headline(status, summary(sweep), notes), figures)
     return render_page("sweep.html.j2", header, content)
 
 
 def _failures(points: Sequence[Point]) -> list[FailedPoints]:
     groups: dict[tuple[str, str], list[str]] = {}
     for point in points:
-        if point.why and point.outcome != SUCCEEDED:
+        if point.why and point.outcome not in DONE:
             groups.setdefault((outcome_text(point.outcome), point.why), []).append(values_text(point.parameters))
     return [FailedPoints(outcome, why, list(dict.fromkeys(known))) for (outcome, why), known in groups.items()]
 
@@ -90,8 +92,9 @@ def _figures(sweep: Sweep) -> list[Figure]:
     if best is None:
         return []
     runs = _runs(sweep.points)
+    trials = [_trials(sweep)] if sweep.trials else []
     maps = _heat_maps(sweep, runs, _key(best.parameters)) if _has_maps(sweep) else []
-    return [*maps, *_parallel(sweep, runs, _key(best.parameters)), _dots(sweep, runs)]
+    return [*trials, *maps, *_parallel(sweep, runs, _key(best.parameters)), _dots(sweep, runs)]
 
 
 def _has_maps(sweep: Sweep) -> bool:
@@ -159,6 +162,15 @@ def _dots(sweep: Sweep, runs: Mapping[Key, Sequence[Point]]) -> Figure:
     more = f" (the {charts.MOST_ROWS} best of {len(best)} combinations)" if len(best) > charts.MOST_ROWS else ""
     caption = f"{order.name} of every run, and the mean of each combination, the best first{more}"
     return Figure(caption, charts.draw_dot_chart(charts.DotChart(order.name, labels, values)))
+
+
+def _trials(sweep: Sweep) -> Figure:
+    """Return a chart of the runs in the order of their trials, and of the best value so far."""
+    order, tried, values = parse_order(sweep.objective), sweep.tried, sweep.chosen
+    known = [(tried[point.number], point.value) for point in values if point.value is not None]
+    caption = f"{order.name} of every run in the order of the trials; the line is the best so far"
+    best = max if order.descending else min
+    return Figure(caption, charts.draw_trial_chart(order.name, known, best, sweep.trials or len(known)))
 
 
 def _label(value: Any) -> str:

@@ -17,6 +17,7 @@ from .contradictions import launch_errors
 from .invalid_value import InvalidValue
 from .nodes import Inventory
 from .parameters import read
+from .search import search_errors
 from .settings import OF_A_PROGRAM, OTHER_NAMES, PROGRAM, Setting, setting_of
 from .verbs import DECIDED_BY_SWEEP, VERBS
 
@@ -42,13 +43,15 @@ def errors(settings: Mapping[str, Setting], inventory: Inventory) -> list[str]:
     if lines:
         return list(dict.fromkeys(lines))
     repeat = settings["repeat"]["value"] if "repeat" in settings else 1
-    count = math.prod(len(values) for values in axes.values()) * int(str(repeat))
+    combinations_count = math.prod(len(values) for values in axes.values())
+    count = combinations_count * int(str(repeat))
     confirmed = "confirm_points" in settings and settings["confirm_points"]["value"]
     if count > MOST_POINTS and not confirmed:
         lines.append(
             f"sweep: expected at most {MOST_POINTS} runs, saw {count}; give fewer values, or confirm them with "
             "-e confirm_points=true"
         )
+    lines += search_errors(settings, combinations_count)
     return lines or _contradictions(axes, settings, inventory)
 
 

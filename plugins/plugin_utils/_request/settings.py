@@ -22,7 +22,10 @@ AGAIN = ", as in the run's plan"
 OF_ONE_LAUNCH = ("run_id", "follow", "all", "sync", "wait", "page", "output")
 # Other programs' names of parameters.
 OF_LAUNCH = {"timeout": "time_limit", "args": "script_args", "port": "master_port"}
-OTHER_NAMES = {**dict.fromkeys(LAUNCHES, OF_LAUNCH), "sweep": OF_LAUNCH}
+OTHER_NAMES = {
+    **dict.fromkeys(LAUNCHES, OF_LAUNCH),
+    "sweep": {**OF_LAUNCH, "strategy": "search", "order": "shuffle"},
+}
 PROGRAM = ("script", "module")
 OF_A_PROGRAM = (*PROGRAM, "config", "config_name", "config_option", "script_args")
 # Types for which an empty -e NAME= removes the value of a lower layer; an empty number or choice is a mistake.

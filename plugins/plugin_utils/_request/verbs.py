@@ -143,6 +143,8 @@ VERBS["benchmark"] = (
     *(parameter for parameter in VERBS["launch"] if parameter.name not in DECIDED_BY_BENCHMARK),
 )
 
+# How a sweep chooses its combinations, the default first.
+GRID, RANDOM, TPE = SEARCHES = ("grid", "random", "tpe")
 # Each run of a sweep is a launch. What a sweep decides or shows itself is not among its parameters.
 DECIDED_BY_SWEEP = ("follow", "all", "lines", "page", "output", "run_id")
 VERBS["sweep"] = (
@@ -150,6 +152,9 @@ VERBS["sweep"] = (
     Parameter("repeat", "int", default=1, minimum=1, maximum=1000),
     Parameter("shuffle", "bool", default=False),
     Parameter("objective", "order", default="loss"),
+    Parameter("search", "choice", default=GRID, choices=SEARCHES),
+    Parameter("trials", "int", minimum=1, maximum=1_000_000),
+    Parameter("prune", "bool", default=False),
     Parameter("max_failures", "int", minimum=1, maximum=1_000_000),
     Parameter("pause", "seconds", minimum=1, maximum=86400),
     Parameter("confirm_points", "bool", default=False),

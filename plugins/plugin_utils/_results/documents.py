@@ -32,7 +32,10 @@ OF_RUN: dict[str, Any] = {
     "hang": None,
     "nodes": [],
 }
-OF_SWEEP: dict[str, Any] = {"sweep_id": None, "folder": None, "objective": None, "points": [], "best": None}
+OF_SWEEP: dict[str, Any] = {
+    **dict.fromkeys(("sweep_id", "folder", "objective", "search", "trials", "best")),
+    "points": [],
+}
 COMPARED = ("runs", "differences", "metrics", "same", "unknown", "repeats")
 # What the document of each verb has besides its head, as it is where the verb did not get that far.
 KEYS: dict[str, dict[str, Any]] = {

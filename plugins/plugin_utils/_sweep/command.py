@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +21,23 @@ from .._action.private import private_files
 from .._action.screen import ProgressLine
 from .._findings.invocation import Invocation
 from . import folder, outcome, text
-from .record import RUNNING, SUCCEEDED, Point, Sweep
+from .course import Course
+from .record import DONE, PRUNED, RUNNING, STOPPED, SUCCEEDED, Point, Sweep
+from .study import Study
 
 
 class SweepCommand:
-    """count is how many points the command runs; times has the seconds that each of them took that has ended."""
+    """count is how many points the command runs; with prune, those that are worse than others are stopped."""
 
     def __init__(self, request: Mapping[str, Any], interrupt: Interrupt, home: Path, sweep: Sweep) -> None:
         self.request, self.interrupt, self.home, self.sweep = request, interrupt, home, sweep
         self.count = 0
         self._times: list[float] = []
         self._line = ProgressLine(time.monotonic)
+        self.prune = bool(request["parameters"]["prune"]["value"])
+        self.study: Study | None = None
+        # Of the runs that this command has watched.
+        self._courses: dict[str, Course] = {}
         # The objective may be another one than before.
         for point in sweep.points:
             if point.outcome == SUCCEEDED:
@@ -47,7 +54,13 @@ class SweepCommand:
 
     def judge(self, point: Point) -> Point | None:
         """Return a point with what became of its run; None where it has not ended."""
-        return outcome.judge_point(point, point.run_id, self.read_run(point), self.sweep.objective)
+        ended = outcome.judge_point(point, point.run_id, self.read_run(point), self.sweep.objective)
+        if ended is None or (course := self._courses.get(str(point.run_id))) is None:
+            return ended
+        if ended.outcome == SUCCEEDED:
+            course.finish()
+        ended = replace(ended, curve=course.curve or None)
+        return replace(ended, outcome=PRUNED, why=course.why) if course.why and ended.outcome == STOPPED else ended
 
     def start(self, verb: str, parameters: Mapping[str, Any], name: str, output: str) -> ChildCommand:
         """Start a command on the runs of this sweep. Its parameters are in a private file, as they may be secret."""
@@ -66,7 +79,9 @@ class SweepCommand:
         document: dict[str, Any] = {}
         sample: dict[str, Any] = {}
         is_stopping = False
-        best = text.best_value(self.sweep)
+        best, course = text.best_value(self.sweep), Course(self.sweep.objective)
+        if self.prune:
+            self._courses[str(point.run_id)] = course
         with self.start(verb, parameters, point.label, "jsonl") as child:
             for output in child.lines():
                 known = as_dict(parse_json(output))
@@ -74,7 +89,12 @@ class SweepCommand:
                 position = text.Position(len(self._times) + 1, self.count, self._times, time.monotonic() - began)
                 drawn = text.progress_text(point, position, sample, best)
                 self._line.draw(drawn, str(sample.get("phase")), last=False)
-                if self.interrupt.pressed and not is_stopping:
+                if not is_stopping and self._is_worse(course, sample):
+                    why = course.why_worse(self.sweep.points)
+                    self._line.say(clean(f"stopping {point.run_id}: {why}"))
+                    is_stopping = self.stop(point)
+                    course.why = why if is_stopping else None
+                elif self.interrupt.pressed and not is_stopping:
                     is_stopping = True
                     self._line.say(f"stopping {point.run_id}")
                     if not sample or not self.stop(point):
@@ -93,10 +113,17 @@ class SweepCommand:
             self._line.say(clean(f"{point.run_id} could not be stopped: {why}; to stop it: {remedy}"))
         return not child.code
 
+    def _is_worse(self, course: Course, sample: Mapping[str, Any]) -> bool:
+        """Return whether a run that goes on is clearly worse than others, as far as it shows that it has got."""
+        is_new = self.prune and not self.interrupt.pressed and course.add(sample)
+        return is_new and self.study is not None and self.study.is_worse(course.curve)
+
     def keep(self, point: Point) -> Point:
         """Keep what is known of a point."""
         self.sweep = self.sweep.with_point(point)
         folder.write(self.home, self.sweep)
+        if self.study:
+            self.study.update(self.sweep)
         return point
 
     def end(self, point: Point, began: float) -> Point:
@@ -107,6 +134,6 @@ class SweepCommand:
         if point.outcome == SUCCEEDED and point.value is None:
             names = ", ".join(outcome.numbers_of(point.run_id, self.read_run(point)))
             self._line.say(clean(f"  it has no value {self.sweep.objective!r} to compare it by, but {names}"))
-        elif point.outcome != SUCCEEDED:
+        elif point.outcome not in DONE:
             self._line.say(clean(f"  log: {relative(self.home / point.label)}.log"))
         return self.keep(point)

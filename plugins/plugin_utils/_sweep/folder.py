@@ -30,7 +30,7 @@ def find(experiments: Path, planned: Sweep) -> tuple[Path, Sweep]:
         with contextlib.suppress(ValueError):
             known = load(text)
             if known.key == planned.key:
-                return path.parent, replace(known, objective=planned.objective)
+                return path.parent, known.asked_as(planned)
     home = experiments / planned.sweep_id
     number = 1
     while home.exists():  # another sweep was begun in the same second

@@ -67,7 +67,7 @@ def judge_point(point: Point, run_id: str | None, text: str | None, objective: s
 
 def refuse(point: Point, document: Mapping[str, Any]) -> Point:
     """Return a point whose launch ended, with this document, before there was a run."""
-    return replace(forget(point), outcome=REFUSED, why=one_line(first_error(document), LONGEST))
+    return replace(point.forget(), outcome=REFUSED, why=one_line(first_error(document), LONGEST))
 
 
 def first_error(document: Mapping[str, Any]) -> str:
@@ -80,11 +80,6 @@ def first_error(document: Mapping[str, Any]) -> str:
 def unfinish(point: Point, why: str) -> Point:
     """Return a point whose run goes on, as far as is known."""
     return replace(point, outcome=RUNNING, why=one_line(why, LONGEST))
-
-
-def forget(point: Point) -> Point:
-    """Return a point as it was before it ran."""
-    return Point(point.number, point.repeat, point.parameters, point.key)
 
 
 def best_of(points: Sequence[Point], objective: str) -> Best | None:

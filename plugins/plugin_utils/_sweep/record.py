@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -17,20 +18,26 @@ from .._findings.origin import FOR_ONE_RUN
 from .._request.axes import VARIABLE, combinations, parameters_of
 from .._request.points import read_values
 from .._request.run_id import make, subject_of
-from .._request.verbs import parameter_names
+from .._request.verbs import GRID, parameter_names
 from .._results import experiment
 
 FILE = "sweep.yml"
+# Of the combinations, where it is not given how many are tried.
+PART = 1 / 3
 HEADER = "# What this sweep has run. Written by Muster.\n"
-# Outcomes of a point. One that is not over is launched by the next command, and so is one that did not succeed.
-PENDING, RUNNING, SUCCEEDED, FAILED, TIMED_OUT, STOPPED, REFUSED, LOST = (
-    *("pending", "running", "succeeded", "failed", "timed_out", "stopped", "refused", "lost"),
+# Outcomes of a point. One that is not done is launched by the next command.
+PENDING, RUNNING, SUCCEEDED, FAILED, TIMED_OUT, STOPPED, REFUSED, LOST, PRUNED = (
+    *("pending", "running", "succeeded", "failed", "timed_out", "stopped", "refused", "lost", "pruned"),
 )
+DONE = (SUCCEEDED, PRUNED)
 # Parameters of the sweep as a whole, not of its runs; the last ones do not make another sweep of it.
 OF_SWEEP = {*parameter_names("sweep")} - {*parameter_names("launch")}
 OF_ONE_COMMAND = (
     "shuffle",
     "objective",
+    "search",
+    "trials",
+    "prune",
     "max_failures",
     "pause",
     "confirm_points",
@@ -46,7 +53,8 @@ class Point(Record):
     """One run of a sweep: the values that it was launched with, and what became of it.
 
     number counts the combinations from 1, repeat the runs of one of them. key is the hash of all its launch parameters.
-    value is that of the objective, elapsed_s the duration of the run.
+    value is that of the objective, elapsed_s the duration of the run. trial counts the combinations from 1 as they were
+    first launched. curve has the objective while the run went on, by its checkpoint, where prune was given.
     """
 
     number: int
@@ -58,16 +66,25 @@ class Point(Record):
     why: str | None = None
     elapsed_s: float | None = None
     value: float | None = None
+    trial: int | None = None
+    curve: dict[str, float] | None = None
 
     @property
     def label(self) -> str:
         """The label of its runs."""
         return f"point{self.number}.{self.repeat}"
 
+    def forget(self) -> Point:
+        """Return the point as it was before it ran."""
+        return Point(self.number, self.repeat, self.parameters, self.key, trial=self.trial)
+
 
 @frozen
 class Sweep(Record):
-    """A sweep; key is the hash of all that makes it another sweep. Times are UTC."""
+    """A sweep; key is the hash of all that makes it another sweep. Times are UTC.
+
+    trials is how many combinations are tried, None for all of them.
+    """
 
     sweep_id: str
     key: str
@@ -76,11 +93,52 @@ class Sweep(Record):
     objective: str
     axes: dict[str, Any]
     points: list[Point]
+    search: str = GRID
+    trials: int | None = None
 
     def with_point(self, point: Point) -> Sweep:
         """Return the sweep with what has become of a point."""
         points = [point if known.key == point.key else known for known in self.points]
         return replace(self, points=points)
+
+    @property
+    def tried(self) -> dict[int, int]:
+        """The trial of each combination that has been launched."""
+        return {point.number: point.trial for point in self.points if point.trial is not None}
+
+    @property
+    def chosen(self) -> list[Point]:
+        """The runs that are known to belong to it: all of a grid, else those of its trials, in their order."""
+        if self.trials is None:
+            return list(self.points)
+        tried = self.tried
+        points = [point for point in self.points if point.number in tried]
+        return sorted(points, key=lambda point: (tried[point.number], point.repeat))
+
+    @property
+    def left(self) -> int:
+        """How many of its runs have not been chosen yet."""
+        repeats = max((point.repeat for point in self.points), default=1)
+        return max(0, (self.trials or 0) - len(self.tried)) * repeats
+
+    @property
+    def unfinished(self) -> int:
+        """How many runs a command has to launch."""
+        return len(unfinished(self.chosen)) + self.left
+
+    def trial_of(self, point: Point) -> int:
+        """Return which trial a combination is, counted from 1 in the order of their first launches."""
+        return self.tried.get(point.number, 1 + max(self.tried.values(), default=0))
+
+    def asked_as(self, planned: Sweep) -> Sweep:
+        """Return the sweep with its runs so far as a command asks for it that plans the same one.
+
+        Where it names another objective, nothing is known of how runs developed, and none is worse than others.
+        """
+        points = self.points
+        if planned.objective != self.objective:
+            points = [point.forget() if point.outcome == PRUNED else replace(point, curve=None) for point in points]
+        return replace(planned, sweep_id=self.sweep_id, created=self.created, command=self.command, points=points)
 
 
 def plan_sweep(request: Mapping[str, Any]) -> Sweep:
@@ -95,7 +153,9 @@ def plan_sweep(request: Mapping[str, Any]) -> Sweep:
         parameters = {**launched, **parameters_of(values, launched.get("env") or {})}
         for repeat in range(1, fixed["repeat"] + 1):
             points.append(Point(number, repeat, values, _hash({**place, **parameters, "repeat": repeat})))
-    label = fixed.get("label")
+    label, search, trials = fixed.get("label"), settings["search"]["value"], settings["trials"]["value"]
+    if search != GRID and trials is None:
+        trials = math.ceil(PART * len(points) / fixed["repeat"])
     created = str(request["created"])
     time = "".join(sign for sign in created if sign.isdigit())
     return Sweep(
@@ -106,6 +166,8 @@ def plan_sweep(request: Mapping[str, Any]) -> Sweep:
         objective=str(settings["objective"]["value"]),
         axes=fixed["sweep"],
         points=points,
+        search=str(search),
+        trials=trials,
     )
 
 
@@ -144,15 +206,15 @@ def load(text: str) -> Sweep:
 
 def count_outcomes(points: Iterable[Point]) -> dict[str, int]:
     """Return how many points have each outcome, those that succeeded first."""
-    counts = dict.fromkeys((SUCCEEDED, FAILED, TIMED_OUT, LOST, STOPPED, REFUSED, RUNNING, PENDING), 0)
+    counts = dict.fromkeys((SUCCEEDED, PRUNED, FAILED, TIMED_OUT, LOST, STOPPED, REFUSED, RUNNING, PENDING), 0)
     for point in points:
         counts[point.outcome] = counts.get(point.outcome, 0) + 1
     return {outcome: count for outcome, count in counts.items() if count}
 
 
 def unfinished(points: Sequence[Point]) -> list[Point]:
-    """Return the points to run: those that have not succeeded."""
-    return [point for point in points if point.outcome != SUCCEEDED]
+    """Return the points to run: those that have neither succeeded nor been pruned."""
+    return [point for point in points if point.outcome not in DONE]
 
 
 def _hash(value: Mapping[str, Any]) -> str:

@@ -88,10 +88,11 @@ def table_lines(sweep: Sweep, width: int) -> list[str]:
 def headers_and_rows(sweep: Sweep) -> tuple[list[str], list[list[str]]]:
     """Return the headers and the rows of the table of all points."""
     name = parse_order(sweep.objective).name
-    headers = ["point", "repeat", *sweep.axes, "outcome", "time", name, "run id", "why"]
+    headers = ["trial", "point", "repeat", *sweep.axes, "outcome", "time", name, "run id", "why"]
     repeats = any(point.repeat > 1 for point in sweep.points)
     rows = [
         [
+            str(sweep.tried[point.number]) if sweep.trials else "",
             str(point.number),
             str(point.repeat) if repeats else "",
             *(one_line(value_text(value), WIDEST) for value in point.parameters.values()),
@@ -101,26 +102,29 @@ def headers_and_rows(sweep: Sweep) -> tuple[list[str], list[list[str]]]:
             point.run_id or "",
             point.why or "",
         ]
-        for point in sweep.points
+        for point in sweep.chosen
     ]
     return headers, rows
 
 
-def summary(points: Sequence[Point]) -> str:
-    """Return how many points have which outcome: `2 of 4 runs succeeded, 1 failed, 1 timed out`."""
-    counts = count_outcomes(points)
-    succeeded = counts.pop(SUCCEEDED, 0)
+def summary(sweep: Sweep) -> str:
+    """Return how many runs have which outcome: `2 of 4 runs succeeded, 1 failed, 1 timed out`."""
+    counts = count_outcomes(sweep.chosen)
+    if sweep.left:
+        counts[PENDING] = counts.get(PENDING, 0) + sweep.left
+    succeeded, total = counts.pop(SUCCEEDED, 0), len(sweep.chosen) + sweep.left
     others = [f"{count} {outcome_text(outcome)}" for outcome, count in counts.items()]
-    total = len(points)
     return ", ".join([f"{succeeded} of {total} run{'s' if total > 1 else ''} succeeded", *others])
 
 
-def beginning(sweep: Sweep, count: int, folder: str) -> str:
-    """Return what a command is about to do, count is the number of runs that it launches."""
+def beginning(sweep: Sweep, folder: str) -> str:
+    """Return what a command is about to do."""
+    count, total = sweep.unfinished, len(sweep.chosen) + sweep.left
     runs = f"{count} run{'' if count == 1 else 's'}"
-    total = len(sweep.points)
-    part = runs if count == total else f"{runs} of {total}, as the others have succeeded"
-    return clean(f"sweep {sweep.sweep_id}: {part if count else 'all runs have succeeded'}; {folder}")
+    part = runs if count == total else f"{runs} of {total}, as the others are done"
+    known = len({point.number for point in sweep.points})
+    search = f", {sweep.trials} of {known} combinations by {sweep.search}" if sweep.trials else ""
+    return clean(f"sweep {sweep.sweep_id}{search}: {part if count else 'all runs are done'}; {folder}")
 
 
 def best_value(sweep: Sweep) -> str:

@@ -83,6 +83,6 @@ def _sweep_lines(paths: Sequence[Path], play: Play) -> list[str]:
 
 def _sweep_outcome(path: Path) -> str:
     try:
-        return summary(load_sweep(read_text(path / SWEEP) or "").points)
+        return summary(load_sweep(read_text(path / SWEEP) or ""))
     except ValueError:
         return "its sweep.yml could not be read"

@@ -118,7 +118,7 @@ def _report_sweep(play: Play, name: str) -> Conclusion:
     document = {"folder": str(home), **places(home), **numbers}
     page = render_sweep(sweep, _launch_command(play, home, sweep))
     return Conclusion(
-        lines=["", *map(clean, text.table_lines(sweep, play.width)), "", f"  {text.summary(sweep.points)}"],
+        lines=["", *map(clean, text.table_lines(sweep, play.width)), "", f"  {text.summary(sweep)}"],
         files=report_files(request, home, page, points_csv(sweep), numbers),
         document=document,
         result={"report": places(home)},

@@ -62,6 +62,19 @@ def test_more_parameters_than_a_view_has_axes_are_in_the_table_only() -> None:
     assert len(maps(render(replace(whole, axes={**whole.axes, **{name: ["1"] for name in names}}, points=points)))) == 2
 
 
+def test_a_search_shows_its_trials_and_no_failure_where_a_run_was_pruned() -> None:
+    tried = [replace(point, trial=7 - point.number) for point in sweep().points if point.number in (1, 2, 3)]
+    pruned = [replace(point, outcome="pruned", why="too slow", value=None) for point in tried[:2]]
+    page = render(sweep(points=[*pruned, *tried[2:]], search="tpe", trials=3))
+    assert "4 of 6 runs succeeded, 2 pruned" in page
+    assert "What did not succeed" not in page
+    assert "too slow" in page
+    trials, heat_map, _dots = maps(page)
+    assert "trial" in trials and "loss" in trials
+    assert heat_map.count("pruned") == 1
+    assert "<dd>tpe</dd>" in page
+
+
 def test_a_sweep_without_a_value_has_no_figures() -> None:
     points = [replace(point, value=None) for point in sweep().points]
     page = render(sweep(points=points))

@@ -66,6 +66,15 @@ CASES = [
     case("a variable beside the sweep", {"env.A": ["1"]}, env={"A": "2", "B": "3"}),
     case("both profilers at a point", {"rocprof": [False, True], "nsys": [False, True]}),
     case("what a sweep decides", {"channels": [28]}, ("follow", None), follow=False),
+    case("an unknown search", {"channels": [28]}, ("search", "extra_vars"), search="bayes"),
+    case("a search by another name", {"channels": [28]}, ("strategy", None), strategy="tpe"),
+    case("no trials", {"channels": [28]}, ("trials", "extra_vars"), search="random", trials=0),
+    case("trials of a grid", {"channels": [28, 42]}, trials=1),
+    case("more trials than combinations", {"channels": [28, 42]}, search="random", trials=3),
+    case("more trials than the only combination", {"channels": [28]}, search="random", trials=2),
+    case("tpe without an objective", {"channels": [28, 42]}, search="tpe"),
+    case("prune without an objective", {"channels": [28, 42]}, prune=True),
+    case("prune by what only the end shows", {"channels": [28, 42]}, prune=True, objective="-elapsed_s"),
     RefusedRequest(
         "what a launch would refuse", [NAMELESS] * 2, (sweep({"channels": [28]}, nnodes=3),), {"verb": "sweep"}
     ),

@@ -3,14 +3,23 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ansible_collections.muster.train.plugins.plugin_utils._sweep import record
 from ansible_collections.muster.train.plugins.plugin_utils._sweep.outcome import first_error
 from ansible_collections.muster.train.tests.support.screens import errors, kept, page_of
-from ansible_collections.muster.train.tests.unit.plugin_utils._sweep import test_record, test_text
+from ansible_collections.muster.train.tests.unit.plugin_utils._sweep import (
+    test_course,
+    test_record,
+    test_search,
+    test_text,
+)
 
 
-def test_what_is_said_of_a_sweep() -> None:
+def test_what_is_said_of_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     # Of the other files, Python and PyYAML say what is wrong, each version in other words.
     refused = ("files of no sweep", errors(record.load, test_record.NO_SWEEPS[:2]))
-    text = page_of([*test_text.LINES.items(), refused, ("a launch without a reason", [first_error({})])])
+    missing = ("no Optuna", [test_search.missing_optuna(monkeypatch, search) for search in ("tpe", "grid")])
+    others = [("a launch without a reason", [first_error({})]), missing, *test_course.LINES.items()]
+    text = page_of([*test_text.LINES.items(), refused, *others])
     assert text == kept("messages/sweep.txt", text)

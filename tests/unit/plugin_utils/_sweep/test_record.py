@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -48,10 +49,38 @@ def test_another_setting_makes_another_sweep(other: dict[str, Any]) -> None:
     [
         *({"shuffle": True}, {"objective": "-tokens_per_s"}, {"max_failures": 1}, {"pause": 5}, {"preflight": False}),
         *({"confirm_points": True}, {"output": "json"}, {"wait": 60}, {"sync": True}),
+        *(
+            {"search": "tpe", "objective": "loss"},
+            {"search": "random", "trials": 2},
+            {"prune": True, "objective": "loss"},
+        ),
     ],
 )
 def test_how_it_is_run_does_not(same: dict[str, Any]) -> None:
     assert record.plan_sweep(request(**same)).key == record.plan_sweep(request()).key
+
+
+@pytest.mark.parametrize(
+    ("trials", "asked"),
+    [
+        (None, {}),
+        (2, {"search": "random"}),
+        (2, {"search": "random", "repeat": 3}),
+        (4, {"search": "random", "trials": 4}),
+    ],
+)
+def test_how_many_combinations_are_tried(trials: int | None, asked: dict[str, Any]) -> None:
+    sweep = record.plan_sweep(request(**asked))
+    assert sweep.trials == trials
+    assert sweep.unfinished == (trials or 4) * asked.get("repeat", 1)
+
+
+def test_a_file_of_an_earlier_version_is_that_of_a_grid() -> None:
+    sweep = record.plan_sweep(request())
+    dumped = [
+        line for line in record.dump(sweep).splitlines() if not re.match(r"\s*(search|trials|trial|curve):", line)
+    ]
+    assert record.load("\n".join(dumped)) == sweep
 
 
 def test_a_point_is_launched_with_what_was_given_and_its_own_values() -> None:

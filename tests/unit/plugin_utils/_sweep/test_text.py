@@ -18,6 +18,11 @@ POINTS = [
     Point(4, 1, {"channels": 70, "env.P": "LL"}, "d"),
 ]
 SWEEP = Sweep("sweep_1", "k", "2026-11-20T14:30:52Z", "", "loss", {"channels": [], "env.P": []}, POINTS)
+NEW = replace(SWEEP, points=[replace(point, outcome="pending") for point in POINTS])
+DONE = replace(SWEEP, points=[replace(point, outcome="succeeded") for point in POINTS])
+WHY = "loss 4 after 30 % of its steps, where the median of 5 runs that succeeded is 2.5"
+TRIED = [replace(POINTS[1], outcome="pruned", why=WHY, trial=2), replace(POINTS[0], trial=1), *POINTS[2:]]
+SEARCHED = replace(SWEEP, points=TRIED, search="tpe", trials=3)
 BEST = Best({"channels": 28, "env.P": "LL"}, 2.5, 2.5, 2.5, 1)
 
 
@@ -26,7 +31,8 @@ LATE = Position(3, 4, [60.0, 120.0], 30.0)
 SPREAD = replace(BEST, count=3, least=2.4, greatest=2.6)
 LINES = {
     "table": text.table_lines(SWEEP, 120),
-    "summary": [text.summary(POINTS), text.summary(POINTS[:1])],
+    "table of a search": text.table_lines(SEARCHED, 120),
+    "summary": [text.summary(SWEEP), text.summary(replace(SWEEP, points=POINTS[:1])), text.summary(SEARCHED)],
     "a point that runs": [
         text.progress_text(POINTS[3], LATE, {"phase": "running", "progress": PROGRESS}, "best loss 2.5"),
         text.progress_text(POINTS[3], Position(1, 4), {}, ""),
@@ -35,19 +41,20 @@ LINES = {
         text.ended_line(POINTS[0], Position(1, 4), "loss"),
         text.ended_line(POINTS[1], Position(2, 4), "loss"),
         text.ended_line(replace(POINTS[0], repeat=2, key="e"), Position(1, 1), "-loss"),
+        text.ended_line(TRIED[0], Position(3, 3), "loss"),
     ],
     "best": [
         text.best_line(BEST, "loss"),
         text.best_line(replace(BEST, value=24475.116, ties=2), "-tokens_per_s"),
         text.best_line(SPREAD, "-loss"),
     ],
-    "beginning": [text.beginning(SWEEP, count, "experiments/s") for count in (4, 1, 0)],
+    "beginning": [text.beginning(sweep, "experiments/s") for sweep in (NEW, SWEEP, DONE, SEARCHED)],
 }
 
 
 def test_every_line_has_its_values() -> None:
     assert [line.split()[0] for line in LINES["table"]] == ["point", "1", "2", "3", "4"]
-    numbers = {"a point that runs": [70, 70], "points that have ended": [28, 42, 28], "best": [28, 28, 28]}
+    numbers = {"a point that runs": [70, 70], "points that have ended": [28, 42, 28, 42], "best": [28, 28, 28]}
     for name, channels in numbers.items():
         assert [re.findall("channels=(\\d+)", line) for line in LINES[name]] == [[str(number)] for number in channels]
 

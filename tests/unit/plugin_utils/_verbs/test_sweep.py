@@ -32,6 +32,7 @@ class Commands:
         self.started: list[tuple[str, str]] = []
         self.verdicts: dict[str, str | None] = {}
         self.press: Callable[[], None] | None = None  # presses Ctrl-C while a run goes on
+        self.shown: dict[str, list[str]] = {}  # what the launch of a point shows, by its label
         self.is_ready = True
 
     def start(self, words: Sequence[str], _environment: Mapping[str, str], log: Path) -> Child:
@@ -49,7 +50,7 @@ class Commands:
         loss = {"last": float(log.stem[-3])}
         run.parent.mkdir(exist_ok=True)
         run.write_text(yaml.safe_dump({"verdict": verdict, "elapsed_s": 1.0, "loss": loss, "parameters": {}}))
-        return Child([RUNNING], 0, self.press if name == "launch" else None)
+        return Child(self.shown.get(log.stem, [RUNNING]), 0, self.press if name == "launch" else None)
 
 
 @dataclasses.dataclass
