@@ -93,6 +93,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("last", "int", minimum=run_ids.FEWEST, maximum=run_ids.MOST),
         OUTPUT,
     ),
+    "doctor": (RUN_ID_PARAMETER, Parameter("file", "file", per_run=True), OUTPUT),
     "gpus": (ALL, OUTPUT),
     "detect": (OUTPUT, PAGE, MODE),
     "discover": (

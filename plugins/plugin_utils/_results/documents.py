@@ -45,6 +45,7 @@ KEYS: dict[str, dict[str, Any]] = {
     "list": {"folder": None, "experiments": [], "sweeps": []},
     "note": {"run_id": None, "experiment": None, "notes": []},
     "compare": {"folder": None, **{name: [] for name in COMPARED}},
+    "doctor": {"run_id": None, "experiment": None, "file": None, "logs": 0, "bytes": 0, "diagnoses": []},
     "gpus": {"nodes": []},
     "detect": {
         "page": None,
