@@ -27,7 +27,8 @@ WORDS = tuple(
     word.encode()
     for word in (
         *("Xid", "OOM", "denied", "refused", "No such", "not found", "illed", "CANCELLED", "imeout", "imed out"),
-        *("xception", "nvalid", "nable to", "annot", "losed", "WARN", "ail", "rror"),
+        *("xception", "nvalid", "nable to", "annot", "losed", "libibverbs", "NET/IB : ", "Got completion", "WARN"),
+        *("ail", "rror"),
     )
 )
 _STAMP = re.compile(rb"[\[(]?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)")
