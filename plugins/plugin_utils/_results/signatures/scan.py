@@ -28,7 +28,7 @@ WORDS = tuple(
     for word in (
         *("Xid", "OOM", "denied", "refused", "No such", "not found", "illed", "CANCELLED", "imeout", "imed out"),
         *("xception", "nvalid", "nable to", "annot", "losed", "libibverbs", "NET/IB : ", "Got completion", "WARN"),
-        *("ail", "rror"),
+        *("mismatch", "abort", " signal", "Signal ", "exitcode", "evice", "emory", "AER", "ail", "rror", "arning"),
     )
 )
 _STAMP = re.compile(rb"[\[(]?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)")
