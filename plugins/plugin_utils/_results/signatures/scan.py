@@ -26,18 +26,10 @@ MOST_RANKS = 4096
 WORDS = tuple(
     word.encode()
     for word in (
-        *(
-            "Xid (PCI",
-            "NCCL WARN ",
-            "exitcode",
-            "_STATUS_",
-            "mlx5_core",
-            "ImagePull",
-            "credential",
-            "nodes are available",
-        ),
-        *("aborted", "timed out", "imeout", "xceeded", "illed", "ermission", "onnection", " device", "able", "not "),
-        *("iled", "rror"),
+        *("Xid (PCI", "Got completion", "NCCL WARN ", "exitcode", "_STATUS_", "mlx5_core", "ImagePull", "credential"),
+        *("nodes are available", "death signal", "Signal", "SIG", "Errno", "errno", "x509: ", "DMAR: ", "Too many "),
+        *("aborted", "timed out", "imeout", "xceeded", "illed", "ermission", "onnection", " device", "nvalid"),
+        *("sudo: ", "No such file", "able", "not ", "iled", "rror"),
     )
 )
 _STAMP = re.compile(rb"[\[(]?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)")
