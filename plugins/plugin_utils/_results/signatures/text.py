@@ -6,6 +6,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from ansible_collections.muster.train.plugins.module_utils._text.order import natural
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.module_utils._text.spans import spans
 
@@ -69,7 +70,7 @@ def _wrapped(begin: str, text: str, width: int, indent: str) -> list[str]:
 def _where(places: Sequence[Place]) -> str:
     """Return ``rank 3 on node1`` or ``ranks 0-7 on node0 and node1``."""
     ranks = sorted({place.rank for place in places if place.rank is not None})
-    nodes = list(dict.fromkeys(place.node for place in places if place.node))
+    nodes = sorted({place.node for place in places if place.node}, key=natural)
     of_ranks = f"rank{'s' * (len(ranks) != 1)} {spans(ranks)}" if ranks else ""
     on = ("on " if ranks else "") + node_names(nodes) if nodes else ""
     return clean(" ".join(filter(None, [of_ranks, on])) or places[0].file)

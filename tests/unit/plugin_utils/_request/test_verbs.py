@@ -29,6 +29,7 @@ def test_the_other_verbs() -> None:
         "list": ["run_id", "where", "sort", "last", "output"],
         "note": ["run_id", "note", "output"],
         "compare": ["runs", "last", "output"],
+        "doctor": ["run_id", "file", "output"],
         "gpus": ["all", "output"],
         "detect": ["output", "page", "mode"],
         "discover": ["cluster", "nodes", "hosts", "node_list", "user", "accept_keys", "force", "output"],
