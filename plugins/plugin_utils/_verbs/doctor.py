@@ -20,7 +20,7 @@ from .._results.collected import RANK
 from .._results.events import stand_in
 from .._results.ranks import planned
 from .._results.signatures import text
-from .._results.signatures.diagnosis import Place, diagnose, scanner
+from .._results.signatures.diagnosis import LogPlace, diagnose, scanner
 from .._results.uncollected import size_text
 from .._text.table import one_line
 from .experiments import newest, read_record
@@ -59,7 +59,7 @@ def report(play: Play) -> Conclusion:
 
 
 def _report(play: Play, run_id: str | None, logs: list[Log], title: list[str]) -> Conclusion:
-    places: list[Place] = []
+    places: list[LogPlace] = []
     errors: list[dict[str, Any]] = []
     size = 0
     for log in logs:
@@ -73,7 +73,9 @@ def _report(play: Play, run_id: str | None, logs: list[Log], title: list[str]) -
             errors.append(error_record(clean(message), log.node, "log", why, "a file that you may read"))
             continue
         ranks = (sighting.rank if log.rank is None else log.rank for sighting in sightings)
-        places += [Place(log.node, rank, log.name, sighting) for rank, sighting in zip(ranks, sightings, strict=True)]
+        places += [
+            LogPlace(log.node, rank, log.name, sighting) for rank, sighting in zip(ranks, sightings, strict=True)
+        ]
     problems, read = [str(error["message"]) for error in errors], len(logs) - len(errors)
     if not read:
         raise UserError("; ".join(problems))

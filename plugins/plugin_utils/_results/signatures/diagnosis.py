@@ -17,7 +17,7 @@ EVIDENCE_CHARACTERS = 1000
 
 
 @frozen
-class Place:
+class LogPlace:
     """A signature in one log of a node or a rank, either None where that is not known; file is the log's name."""
 
     node: str | None
@@ -37,7 +37,7 @@ class Diagnosis:
     """One signature with all its places, the earliest first."""
 
     signature: Signature
-    places: Sequence[Place]
+    places: Sequence[LogPlace]
 
     @property
     def count(self) -> int:
@@ -56,12 +56,12 @@ def scanner() -> Scanner:
     return Scanner(load())
 
 
-def diagnose(places: Iterable[Place]) -> list[Diagnosis]:
+def diagnose(places: Iterable[LogPlace]) -> list[Diagnosis]:
     """Group by signature: causes before consequences before notices, and of a kind what the logs have first.
 
     A log without times comes after those with them, in the order in which the places are given.
     """
-    groups: dict[str, list[Place]] = {}
+    groups: dict[str, list[LogPlace]] = {}
     for place in places:
         groups.setdefault(place.sighting.signature.name, []).append(place)
     diagnoses = [Diagnosis(group[0].sighting.signature, sorted(group, key=_time)) for group in groups.values()]
@@ -75,5 +75,5 @@ def likeliest(lines: Iterable[str]) -> Signature | None:
     return min(known, key=lambda signature: KINDS.index(signature.kind), default=None)
 
 
-def _time(place: Place) -> tuple[bool, str]:
+def _time(place: LogPlace) -> tuple[bool, str]:
     return (place.sighting.time is None, place.sighting.time or "")

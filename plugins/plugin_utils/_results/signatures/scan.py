@@ -76,10 +76,14 @@ class Scanner:
         counts: dict[tuple[str, int | None], int] = {}
         lines_before = 0
         for block in _blocks(stream):
+            before: tuple[int, Signature | None] = (0, None)
             for start, end, words in self._candidates(block):
                 line = block[start:end]
                 signature = self._best(line, words)
-                if signature is None:
+                # Two words of a line without an end have a window each.
+                is_known = start < before[0] and signature is before[1]
+                before = (end, signature)
+                if signature is None or is_known:
                     continue
                 rank = _rank_of(line) if len(counts) < MOST_RANKS else None
                 key = (signature.name, rank)

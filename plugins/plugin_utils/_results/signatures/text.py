@@ -11,7 +11,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from ansible_collections.muster.train.plugins.module_utils._text.spans import spans
 
 from ..._text.table import node_names, one_line
-from .diagnosis import Diagnosis, Place, likeliest
+from .diagnosis import Diagnosis, LogPlace, likeliest
 from .signature import CAUSE, CONSEQUENCE, NOTICE
 
 TITLES = {CAUSE: "causes", CONSEQUENCE: "what followed", NOTICE: "also noted"}
@@ -67,7 +67,7 @@ def _wrapped(begin: str, text: str, width: int, indent: str) -> list[str]:
     return textwrap.wrap(text, room, initial_indent=begin, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def _where(places: Sequence[Place]) -> str:
+def _where(places: Sequence[LogPlace]) -> str:
     """Return ``rank 3 on node1`` or ``ranks 0-7 on node0 and node1``."""
     ranks = sorted({place.rank for place in places if place.rank is not None})
     nodes = sorted({place.node for place in places if place.node}, key=natural)

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.muster.train.plugins.plugin_utils._results.signatures import text
 from ansible_collections.muster.train.plugins.plugin_utils._results.signatures.diagnosis import (
     Diagnosis,
-    Place,
+    LogPlace,
     diagnose,
     likeliest,
     scanner,
@@ -32,7 +32,7 @@ LOGS: dict[tuple[str | None, int | None, str], str] = {
 
 def diagnoses() -> list[Diagnosis]:
     return diagnose(
-        Place(node, rank, file, sighting)
+        LogPlace(node, rank, file, sighting)
         for (node, rank, file), log in LOGS.items()
         for sighting in scanner().scan(io.BytesIO(log.encode()))
     )
