@@ -7,6 +7,7 @@ compared with the lines that have its word. A log is bytes of whatever a program
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
@@ -90,15 +91,11 @@ class Scanner:
                 counts[key] = counts.get(key, 0) + 1
                 if key not in first:
                     number = lines_before + block.count(b"\n", 0, start) + 1
-                    text = _STAMP.sub(b"", line, count=1) if _STAMP.match(line) else line
-                    first[key] = Sighting(
-                        signature, rank, 0, number, _time_of(block, start), text.decode("utf-8", "replace")
-                    )
+                    stamp = _STAMP.match(line)
+                    text = line[stamp.end() if stamp else 0 :].decode("utf-8", "replace")
+                    first[key] = Sighting(signature, rank, 0, number, _time_of(block, start), text)
             lines_before += block.count(b"\n")
-        return [
-            Sighting(known.signature, known.rank, counts[key], known.line, known.time, known.text)
-            for key, known in first.items()
-        ]
+        return [dataclasses.replace(sighting, count=counts[key]) for key, sighting in first.items()]
 
     def _best(self, line: bytes, words: Iterable[bytes]) -> Signature | None:
         best: tuple[int, Signature] | None = None
