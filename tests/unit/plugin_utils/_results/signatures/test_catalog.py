@@ -33,7 +33,7 @@ def test_an_example_is_best_explained_by_its_entry() -> None:
         lines = [entry.example, *(prefix + entry.example for prefix in PREFIXES)]
         best = [scanner().best(line.encode()) for line in lines]
         return [
-            f"{line!r} is {found and found.name}" for line, found in zip(lines, best, strict=True) if found != entry
+            f"{line!r} is {match and match.name}" for line, match in zip(lines, best, strict=True) if match != entry
         ]
 
     check_all(ENTRIES.values(), breaches)
