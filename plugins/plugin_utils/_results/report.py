@@ -173,9 +173,10 @@ def not_started(infos: Sequence[Info], together: str | None) -> tuple[str, list[
     if not failed:
         return together or "every node had started, a later task failed", []
     lines = unanswered.lines(failed)
-    tail = _tail(failed[0].node, None, failed[0].run.log_tail)
+    last_lines = failed[0].run.log_tail
     lines += [clean(together)] if together else []
-    return lines[0], [*(f"  {line}" for line in lines), *tail]
+    known = [*advice(lines[0], last_lines), *_tail(failed[0].node, None, last_lines)]
+    return lines[0], [*(f"  {line}" for line in lines), *known]
 
 
 def log_lines(
