@@ -25,7 +25,10 @@ LIMIT_ADVICE = {
     "detect": "detect compares all nodes of the cluster, leave it out",
     "preflight": "preflight compares all nodes of the cluster, leave it out",
     "setup": "its preflight compares all nodes of the cluster, leave it out or select a part with --tags",
-    **{verb: f"{verb} contacts no node, leave it out" for verb in ("list", "note", "compare", "report", "import")},
+    **{
+        verb: f"{verb} contacts no node, leave it out"
+        for verb in ("list", "note", "compare", "report", "doctor", "import")
+    },
     "discover": "discover contacts the hosts that it is given, leave it out",
     "teardown": "teardown contacts all nodes of the cluster, leave it out",
 }

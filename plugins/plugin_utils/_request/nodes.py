@@ -18,7 +18,7 @@ NODE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 ADDRESS = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:%@-]{0,254}")
 PORT = re.compile(r"[0-9]{1,5}")
 # The verbs that contact no node of an inventory.
-WITHOUT_NODES = ("list", "note", "compare", "report", "import", "discover")
+WITHOUT_NODES = ("list", "note", "compare", "report", "doctor", "import", "discover")
 
 
 @frozen

@@ -100,6 +100,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("objective", "order", per_run=True),
         OUTPUT,
     ),
+    "doctor": (RUN_ID_PARAMETER, Parameter("file", "file", per_run=True), OUTPUT),
     "gpus": (ALL, OUTPUT),
     "detect": (OUTPUT, PAGE, MODE),
     "discover": (

@@ -56,6 +56,7 @@ KEYS: dict[str, dict[str, Any]] = {
         **{name: [] for name in ("curves", "ranks", "stragglers", "remarks")},
         **OF_SWEEP,
     },
+    "doctor": {"run_id": None, "experiment": None, "file": None, "logs": 0, "bytes": 0, "diagnoses": []},
     "gpus": {"nodes": []},
     "detect": {
         "page": None,

@@ -24,6 +24,7 @@ from .infos import Info
 from .progress import stall_text
 from .removed_nodes import NOT_HERE
 from .rows import duration, losses, number, status_rows
+from .signatures.text import advice
 from .verdict import NO_METRICS, Verdict, count_ranks, members
 
 STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "PIDs", "step", "loss", "tokens/s", "speed", "elapsed", "why")
@@ -136,14 +137,13 @@ def already_ended(infos: Iterable[Info], run_id: str | None) -> list[str]:
 
 
 def explanation(verdict: Verdict) -> list[str]:
-    """Return why, the cause first, then what followed from it, and the last lines of the rank that failed first."""
-    lines = [f"  {clean(verdict.why)}"] if verdict.why else []
+    """Return why, the cause first, what is known of it, what followed from it, and the last lines of that rank."""
+    tail = verdict.log_tail or (verdict.cause.traceback if verdict.cause else [])
+    lines = [f"  {clean(verdict.why)}", *advice(verdict.why, tail)] if verdict.why else []
     lines += [f"    then {one_line(text, WHY)}" for text in verdict.consequences[:CONSEQUENCES]]
     if len(verdict.consequences) > CONSEQUENCES:
         lines.append(f"    and {len(verdict.consequences) - CONSEQUENCES} more")
-    return lines + _tail(
-        verdict.node, verdict.rank, verdict.log_tail or (verdict.cause.traceback if verdict.cause else [])
-    )
+    return lines + _tail(verdict.node, verdict.rank, tail)
 
 
 def _tail(node: str | None, rank: int | None, tail: Sequence[object]) -> list[str]:
@@ -173,9 +173,10 @@ def not_started(infos: Sequence[Info], together: str | None) -> tuple[str, list[
     if not failed:
         return together or "every node had started, a later task failed", []
     lines = unanswered.lines(failed)
-    tail = _tail(failed[0].node, None, failed[0].run.log_tail)
+    last_lines = failed[0].run.log_tail
     lines += [clean(together)] if together else []
-    return lines[0], [*(f"  {line}" for line in lines), *tail]
+    known = [*advice(lines[0], last_lines), *_tail(failed[0].node, None, last_lines)]
+    return lines[0], [*(f"  {line}" for line in lines), *known]
 
 
 def log_lines(

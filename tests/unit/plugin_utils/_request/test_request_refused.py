@@ -176,6 +176,7 @@ def test_list_needs_no_nodes() -> None:
         "note": {"note": "x"},
         "compare": {"last": 2},
         "report": {},
+        "doctor": {},
         "import": {"source": "old"},
     }
     for verb, given in parameters.items():

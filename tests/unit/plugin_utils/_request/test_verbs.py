@@ -33,6 +33,7 @@ def test_the_other_verbs() -> None:
         "compare": ["runs", "last", "output"],
         "import": ["source", "output"],
         "report": ["run_id", "sweep", "objective", "output"],
+        "doctor": ["run_id", "file", "output"],
         "gpus": ["all", "output"],
         "detect": ["output", "page", "mode"],
         "discover": ["cluster", "nodes", "hosts", "node_list", "user", "accept_keys", "force", "output"],

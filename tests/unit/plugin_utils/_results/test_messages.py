@@ -29,6 +29,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.infos import
 from ansible_collections.muster.train.plugins.plugin_utils._results.progress import pace_text, progress_line
 from ansible_collections.muster.train.plugins.plugin_utils._results.rank_place import node_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import claimed
+from ansible_collections.muster.train.plugins.plugin_utils._results.signatures import text
 from ansible_collections.muster.train.plugins.plugin_utils._results.slot_queue import Queue, queue_lines
 from ansible_collections.muster.train.tests.support.screens import Message, errors, kept, page_of, refusal
 from ansible_collections.muster.train.tests.unit.module_utils._records import test_hang
@@ -55,6 +56,7 @@ from ansible_collections.muster.train.tests.unit.plugin_utils._results import (
     test_uncollected,
     test_verdict,
 )
+from ansible_collections.muster.train.tests.unit.plugin_utils._results.signatures import test_diagnosis
 
 WIDTH = 120
 
@@ -94,6 +96,7 @@ def of_reports() -> Iterator[Message]:
     yield "run: on many nodes that all differ", report.status_table(test_rows.ALL_DIFFER, WIDTH)[-3:]
     outside = test_removed_nodes.INFOS
     yield "run: on nodes outside", report.status_table(runs_of(outside), WIDTH, outside=["n1", "n2"])
+    yield "doctor", text.lines(test_diagnosis.diagnoses(), WIDTH)
     yield "run: none", [report.summary(None, verdict.judge([]), [])]
     yield "run: more nodes", [" ".join(report.places([test_report.run("n", "failed")] * 6, None)[-1])]
     sizes = [test_report.RUNS[name] for name in ("a success", "one rank", "ranks that a program starts")]
@@ -164,5 +167,5 @@ def test_what_is_said_of_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     messages = [*of_causes(), *of_reports(), *of_answers(), *of_ranks(monkeypatch, tmp_path), *of_experiments()]
     messages += of_comparisons()
     # What libyaml says is not what PyYAML says where it is not installed.
-    text = re.sub("not YAML: .*", "not YAML: …", page_of(messages))
-    assert text == kept("messages/results.txt", text)
+    page = re.sub("not YAML: .*", "not YAML: …", page_of(messages))
+    assert page == kept("messages/results.txt", page)

@@ -12,6 +12,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.spans import sp
 from ansible_collections.muster.train.plugins.plugin_utils._results import report
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos, runs_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.rows import duration, losses
+from ansible_collections.muster.train.plugins.plugin_utils._results.signatures.text import advice
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
 
 RUN_ID = "multinode_42ch_256th_20261120_143052"
@@ -190,3 +191,18 @@ def test_the_first_line_of_those_that_did_not_start_is_the_message() -> None:
         why, lines = not_started(name)
         assert [f"  {why}"] == lines[:1] or not lines
     assert len(not_started("a spare, and why the others did not begin")[1]) == 2
+
+
+def test_a_known_line_is_explained_below_the_cause() -> None:
+    gpu_lost = "RuntimeError: CUDA error: uncorrectable ECC error encountered"
+    first = {"rank": 0, "exit_code": 1, "signal": None, "message": "RuntimeError: x", "log_tail": [gpu_lost]}
+    shown = report.explanation(judge([run("node0", "failed", first=first, world_size=2)]))
+    assert shown[1:3] == advice(None, [gpu_lost])
+    assert len(shown[1:3]) == 2
+
+
+def test_a_known_line_of_a_node_that_did_not_start_is_explained() -> None:
+    no_gpus = 'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].'
+    answer = {"failed": True, "msg": "node2: no container", "why": "no container", "log_tail": [no_gpus]}
+    _why, lines = report.not_started(read_infos([RUNS_ON_0, ("node2", answer)]), None)
+    assert [line for line in lines if line in advice(None, [no_gpus])] == advice(None, [no_gpus])
