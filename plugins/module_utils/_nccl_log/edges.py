@@ -13,8 +13,9 @@ _HEAD = rb"((?:\[\w{1,50}\]: )?[^ \n]{0,400} \[\d{1,9}\])"  # no longer than wha
 _CHANNEL = rb"(?:Channel|Ring) (\d{1,9})(?:/\d+)? : "
 _ENDS = rb"\d{1,9}(?:\[[^\]\n]*\])? -> (\d{1,9})(?:\[[^\]\n]*\])? "
 STAMP = re.compile(_STAMP)
-# Of a line in a block that begins with a newline: who logged it, the channel, the receiver, and its way: the direction,
-# the transport, and what follows it. Most lines of a large log are such lines, so that all depends on how many steps each takes.
+# Of a line in a block that begins with a newline: who logged it, the channel, the receiver, and its way, which is the
+# direction and the transport with what follows it. Most lines of a large log are such lines, so that all depends on how
+# many steps each takes.
 EDGE = re.compile(rb"\n" + _STAMP + _HEAD + rb" NCCL INFO " + _CHANNEL + _ENDS + rb"((?:\[\w+\] )?via [^\n]*)")
 GROUPS = EDGE.groups + 1  # of a split by it, with what is between two of them
 # The same of one message, whatever precedes it.
@@ -33,8 +34,8 @@ LONGEST_NAME, LONGEST_TRANSPORT = 40, 200
 class Transport:
     """How two ranks are connected; name is P2P/IPC or the like, network is None inside the node.
 
-    nic: NCCL's number of the network device. pxn: it is that of another rank of the node. sends: the rank that logged it
-    is known to be the sender.
+    nic: NCCL's number of the network device. pxn: it is that of another rank of the node. sends: the rank that logged
+    it is known to be the sender.
     """
 
     name: str

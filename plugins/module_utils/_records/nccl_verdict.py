@@ -93,7 +93,7 @@ def judge(log: NcclLog, expected: NcclExpectation, is_settled: bool = True) -> N
     statuses = {finding.status for finding in findings}
     fabrics = {item.fabric for item in proofs if item.fabric}
     verdict = FAIL if "fail" in statuses else UNKNOWN if "error" in statuses or not proofs else PASS
-    deciding = [finding.line for finding in findings if finding.status == {FAIL: "fail", UNKNOWN: "error"}.get(verdict)]
+    decisive = [finding.line for finding in findings if finding.status == {FAIL: "fail", UNKNOWN: "error"}.get(verdict)]
     if verdict == PASS:
         findings.extend(_warnings(log))
     gdrs = {item.gdr for item in deciding(proofs)}
@@ -104,7 +104,7 @@ def judge(log: NcclLog, expected: NcclExpectation, is_settled: bool = True) -> N
         gdr=next(iter(gdrs)) if len(gdrs) == 1 else None,
         edges=sum(edges.count for rank in log.ranks for edges in rank.outside),
         nics=max((len(used_nics(ranks)) for ranks in hosts.values()), default=0),
-        line=next(filter(None, [*deciding, *(item.line for item in proofs)]), ""),
+        line=next(filter(None, [*decisive, *(item.line for item in proofs)]), ""),
         findings=findings,
     )
 
