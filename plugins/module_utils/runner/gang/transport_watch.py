@@ -14,7 +14,7 @@ from typing import Any
 from ..._records.document import as_number
 from ..._records.job import TransportProof
 from ..._records.known import as_dict
-from ..._records.transport import FAIL, PASS, TRANSPORT, NodeTransport, TransportVerdict
+from ..._records.transport import FAIL, PASS, TRANSPORT, UNKNOWN, NodeTransport, TransportVerdict
 from ..._records.transport_verdict import conclude, describe
 from .coordinator import Coordinator
 from .end_cause import MAX_WHY_BYTES, EndCause
@@ -95,7 +95,10 @@ class TransportWatch:
             if since[number] >= READ_S or ((report := reports.get(number)) is not None and report.is_quiet)
         ]
         is_settled = is_over or (min(since.values()) >= SETTLED_S and not stalled)
-        return conclude(nodes, connected, is_settled)
+        known = conclude(nodes, connected, is_settled)
+        # What was proved stays so in this attempt, until another fabric shows.
+        is_proved = self.verdict is not None and self.verdict.verdict == PASS and self._attempt == coordinator.attempt
+        return self.verdict if is_proved and known is not None and known.verdict == UNKNOWN else known
 
     def _seconds_since_step(self, latest: Mapping[int, tuple[float, dict[str, Any]]], number: int) -> float:
         """Return how long after the first step the last sign of a node came; negative without one of the two."""

@@ -174,6 +174,16 @@ def test_a_proof_lets_the_run_succeed(make: Make) -> None:
     assert run.watch.verdict is not None and run.watch.verdict.verdict == "pass"
 
 
+@pytest.mark.parametrize(("case", "verdict"), [("no connection", "pass"), ("Socket on one rank", "fail")])
+def test_only_another_fabric_takes_a_proof_back(make: Make, case: str, verdict: str) -> None:
+    run = make(WARN)
+    for now, step, ranks in ((0.0, 1, GOOD), (2.0, 2, GOOD), (2.0 + READ_S, 3, GOOD), (3.0 + SETTLED_S, 4, None)):
+        run.report(0, GOOD, now, step)
+        run.report(1, ranks or FALLBACKS[case][0], now)
+        run.tick(now)
+    assert run.watch.verdict is not None and run.watch.verdict.verdict == verdict
+
+
 def test_a_node_whose_storage_does_not_answer_is_waited_for(make: Make) -> None:
     run = make()
     for now, step in ((0.0, 1), (2.0, 2), (3.0 + SETTLED_S, 4)):
