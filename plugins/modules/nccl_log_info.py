@@ -173,6 +173,8 @@ nccl_log:
             nics: {description: NCCL's numbers of the network devices., type: list, elements: int}
             pxn: {description: How many use the NIC of another rank of the node., type: int}
             line: {description: The first of them., type: str}
+            channels: {description: The numbers of their channels., type: list, elements: int}
+            sent: {description: 'Of how many the rank is known to be the sender.', type: int}
         local: {description: Connections inside the node by transport., type: dict, sample: {P2P/CUMEM: 16}}
         channels: {description: 'How many channels NCCL made, by their kind.', type: dict, sample: {coll: 16, p2p: 16}}
         channels_used: {description: How many channels the connections name., type: int}

@@ -20,6 +20,7 @@ from ansible_collections.muster.train.tests.faults import (
     starting,
     torchrun,
 )
+from ansible_collections.muster.train.tests.faults.fabric import FABRIC
 from ansible_collections.muster.train.tests.faults.row import Fault, Row
 from ansible_collections.muster.train.tests.faults.storage import STORAGE
 from ansible_collections.muster.train.tests.support import memory as groups
@@ -279,6 +280,7 @@ ROWS = [
             f"{UNIT}/gang/runners/test_base.py::test_a_member_waits_for_its_slot_while_its_head_waits_for_it",
         ),
     ),
+    FABRIC,
     Row(
         "a stranger connects to the head's runner",
         "it cannot prove the key and is disconnected within 5 s",

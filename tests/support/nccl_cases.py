@@ -30,9 +30,13 @@ from ansible_collections.muster.train.tests.support.nccl_logs import (
     log_of,
     plugin,
     provided,
+    says,
     warned,
+    ways,
 )
 
+CHOICES = choice(0), choice(1)
+SOCKETS = choice(0, "Socket"), choice(1, "Socket")
 RDMA = NcclExpectation("rdma", gdr=True, hcas=["mlx5_0", "mlx5_1"], ranks=[0, 1])
 TCP = NcclExpectation("tcp", ranks=[0, 1])
 ANY = NcclExpectation()
@@ -59,12 +63,7 @@ CASES: dict[str, tuple[NcclExpectation, NcclLog, str, str | None]] = {
         "fail",
         "nccl transport",
     ),
-    "Socket was chosen, nothing is connected": (
-        RDMA,
-        log_of(choice(0, "Socket"), choice(1, "Socket")),
-        "fail",
-        "nccl transport",
-    ),
+    "Socket was chosen, nothing is connected": (RDMA, log_of(*SOCKETS), "fail", "nccl transport"),
     "one rank on Socket": (
         RDMA,
         log_of(choice(0), choice(1, "Socket"), edges(0, GDR), edges(1, SOCKET)),
@@ -95,6 +94,35 @@ CASES: dict[str, tuple[NcclExpectation, NcclLog, str, str | None]] = {
         log_of(choice(0), choice(1), edges(0, NO_GDR), edges(1, GDR)),
         "pass",
         "nccl gdr",
+    ),
+    "sends without GPUDirect, receives with it": (RDMA, log_of(*CHOICES, *ways(NO_GDR, GDR)), "pass", None),
+    "the same, and rings that count the sends": (
+        RDMA,
+        log_of(*CHOICES, *ways(NO_GDR, GDR), [SIZE.format(2, 0), RING.format(0)]),
+        "pass",
+        None,
+    ),
+    "sends with GPUDirect, receives without it": (RDMA, log_of(*CHOICES, *ways(GDR, NO_GDR)), "fail", "nccl gdr"),
+    "sends alone, which a variable keeps off GPUDirect": (
+        RDMA,
+        log_of(
+            *CHOICES,
+            *(says(rank, "NCCL_NET_GDR_READ set by environment to 0.") + edges(rank, NO_GDR) for rank in range(2)),
+        ),
+        "unknown",
+        "nccl gdr",
+    ),
+    "one channel leaves the node, others stay inside": (
+        RDMA,
+        log_of(*CHOICES, edges(0, GDR, 1), edges(0, "P2P/CUMEM", 16), edges(1, GDR, 1), edges(1, "P2P/CUMEM", 16)),
+        "pass",
+        None,
+    ),
+    "one of two ranks has connections to the other node": (
+        RDMA,
+        log_of(*CHOICES, edges(0, "NET/IB/0/GDRDMA"), edges(1, "P2P/CUMEM")),
+        "pass",
+        None,
     ),
     "a choice without a connection": (RDMA, log_of(choice(0), choice(1)), "unknown", "nccl edges"),
     "connections inside the node alone": (

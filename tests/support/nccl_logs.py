@@ -28,11 +28,12 @@ def choice(rank: int, network: str = "IB", hcas: tuple[str, ...] = HCAS) -> list
     ]
 
 
-def edges(rank: int, way: str, channels: int = 2) -> list[str]:
+def edges(rank: int, way: str, channels: int = 2, direction: str = "send") -> list[str]:
     """Its connections to the other node, over one NIC for each channel: {} in the way."""
+    ends = (rank, 2 + rank) if direction == "send" else (2 + rank, rank)
     head = f"n0:{100 + rank}:{200 + rank} [{rank}] NCCL INFO Channel"
     return [
-        f"{head} {channel:02d}/0 : {rank}[{rank}] -> {2 + rank}[{rank}] [send] via {way.format(channel)}"
+        f"{head} {channel:02d}/0 : {ends[0]}[{rank}] -> {ends[1]}[{rank}] [{direction}] via {way.format(channel)}"
         for channel in range(channels)
     ]
 
@@ -53,6 +54,16 @@ CALL = "Call to ibv_modify_qp failed with 22 Invalid argument, on dev mlx5_1:1, 
 SIZE = "n0:100:200 [0] NCCL INFO comm 0x1 rank 0 nRanks 4 nNodes {} localRanks 2 localRank 0 MNNVL {}"
 RING = "n0:100:200 [0] NCCL INFO Connected all rings, use ring PXN 0 GDR {}"
 INSIDE = (choice(0), choice(1), edges(0, "P2P/CUMEM"), edges(1, "P2P/CUMEM"))
+
+
+def ways(sent: str, received: str) -> list[list[str]]:
+    """The connections of both ranks in both directions."""
+    return [edges(rank, sent) + edges(rank, received, direction="receive") for rank in range(2)]
+
+
+def says(rank: int, *messages: str) -> list[str]:
+    """Other lines of a rank."""
+    return [f"n0:{100 + rank}:{200 + rank} [{rank}] NCCL INFO {message}" for message in messages]
 
 
 def elsewhere(*parts: list[str]) -> list[str]:

@@ -192,8 +192,8 @@ def _read_version(rank: RankState, message: str) -> None:
 def _read_channel(rank: RankState, message: str) -> None:
     edge = parse_edge(message)
     if edge:
-        rank.add_channel(edge.channel)
         rank.add_edges(edge.transport, 1)
+        rank.add_channel(edge.transport, edge.channel)
         rank.show_edge(edge, message)
 
 

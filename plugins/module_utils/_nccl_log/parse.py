@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from .._records.nccl_log import NcclLog, NcclTopology
-from .edges import EDGE, GROUPS, STAMP, Transport, parse_edge, parse_transport
+from .edges import EDGE, GROUPS, STAMP, Transport, parse_edge, parse_way
 from .errors import is_cut, parse_warning
 from .messages import read_topology, reader_of, version_of
 from .rank import MOST_ENTRIES, RankState
@@ -38,7 +38,7 @@ class NcclLogParser:
         # Who is connected to whom, until it is too much to be kept so.
         self._peers: set[tuple[RankState, int, bytes]] = set()
         # Transports are numbers, which are hashed fast. In RCCL's logs they have addresses, and are without end.
-        self._transports: dict[bytes, int] = {}
+        self._ways: dict[bytes, int] = {}
         self._kinds: list[Transport] = []
         self._rest = b""
         self._version: dict[str, str] = {}  # of this file, by a line that nothing precedes
@@ -79,6 +79,7 @@ class NcclLogParser:
 
     def record(self, local_ranks: list[int] | None = None) -> NcclLog:
         """Return what was read; local_ranks: those of the node, by default those that its host has in the logs."""
+        self._end_peers()
         hosts: dict[str, set[int]] = {}
         for state in self._ranks.values():
             if state.host and state.rank is not None:
@@ -103,31 +104,30 @@ class NcclLogParser:
                 self._read_line(line)
 
     def _read_edges(
-        self, text: bytes, heads: list[bytes], channels: list[bytes], peers: list[bytes], transports: list[bytes]
+        self, text: bytes, heads: list[bytes], channels: list[bytes], peers: list[bytes], ways: list[bytes]
     ) -> None:
         """Count connections; nothing is done line by line in Python, which of a large log would take minutes."""
         for head in set(heads).difference(self._heads):
             self._heads[head] = self._state(head)
-        for data in set(transports).difference(self._transports):
-            self._transports[data] = len(self._kinds)
-            self._kinds.append(parse_transport(_text(data)))
+        for data in set(ways).difference(self._ways):
+            self._ways[data] = len(self._kinds)
+            self._kinds.append(parse_way(_text(data)))
         states = list(map(self._heads.__getitem__, heads))
-        kinds = list(map(self._transports.__getitem__, transports))
+        kinds = list(map(self._ways.__getitem__, ways))
         counts = Counter(zip(states, kinds)).items()
         firsts = {pair for pair, count in counts if pair[0].add_edges(self._kinds[pair[1]], count)}
         if firsts:
-            _show_edges(text, firsts, zip(states, kinds, heads, channels, transports))
+            _show_edges(text, firsts, zip(states, kinds, heads, channels, ways))
         here = set(states)
-        if max(map(int, set(channels))) >= min(state.channels_used for state in here):
-            for state, channel in set(zip(states, channels)):
-                state.add_channel(int(channel))
+        for state, kind, channel in set(zip(states, kinds, channels)):
+            state.add_channel(self._kinds[kind], int(channel))
         if not all(state.has_many_peers for state in here):
             self._peers.update(zip(states, kinds, peers))
             if len(self._peers) > MOST_PEERS:
                 self._end_peers()
         if len(self._kinds) > MOST_KINDS:
             self._end_peers()
-            self._transports, self._kinds = {}, []
+            self._ways, self._kinds = {}, []
 
     def _end_peers(self) -> None:
         """Give each rank its peers."""
@@ -217,13 +217,13 @@ def _show_edges(
     edges: Iterable[tuple[RankState, int, bytes, bytes, bytes]],
 ) -> None:
     """Keep one line of each kind of connection that a rank had not had before."""
-    for state, kind, head, channel, transport in edges:
+    for state, kind, head, channel, way in edges:
         if (state, kind) in firsts:
             firsts.discard((state, kind))
             begin, line = re.compile(re.escape(head) + rb" NCCL INFO \w+ " + channel + rb"\b"), b""
             for match in begin.finditer(text):
                 line = text[match.start() : match.start() + LONGEST_MESSAGE].partition(b"\n")[0]
-                if line.endswith(b" via " + transport):
+                if line.endswith(b" " + way):
                     break
             shown = line.decode("utf-8", "replace")
             edge = parse_edge(shown.partition(" NCCL INFO ")[2])

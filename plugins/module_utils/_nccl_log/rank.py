@@ -66,8 +66,12 @@ class RankState:
         """Note that the library is not older than this release."""
         self._version_at_least = max(self._version_at_least, (major, minor))
 
-    def add_channel(self, channel: int) -> None:
+    def add_channel(self, transport: Transport, channel: int) -> None:
+        """Note the channel of connections that were counted."""
         self.channels_used = max(self.channels_used, channel + 1)
+        net = self._net_of(transport)
+        if net and len(net["channels"]) < MOST_ENTRIES:
+            net["channels"].add(channel)
 
     def add_edges(self, transport: Transport, count: int) -> bool:
         """Count connections; return whether they are the first of their kind, of which one has to be shown."""
@@ -80,19 +84,31 @@ class RankState:
         if is_first:
             if len(self._nets) >= MOST_ENTRIES:
                 return False
-            self._nets[kind] = {"count": 0, "nics": set(), "peers": set(), "pxn": 0, "line": ""}
+            self._nets[kind] = {
+                "count": 0,
+                "nics": set(),
+                "channels": set(),
+                "peers": set(),
+                "pxn": 0,
+                "sent": 0,
+                "line": "",
+            }
         net = self._nets[kind]
         net["count"] += count
         net["pxn"] += count * transport.pxn
+        net["sent"] += count * transport.sends
         if len(net["nics"]) < MOST_ENTRIES:
             net["nics"].add(transport.nic)
         return is_first
 
     def add_peer(self, transport: Transport, peer: int) -> None:
         """Note one end of a connection, which may be this rank itself."""
-        net = self._nets.get((str(transport.network), transport.gdr))
+        net = self._net_of(transport)
         if net and len(net["peers"]) < MOST_PEERS:
             net["peers"].add(peer)
+
+    def _net_of(self, transport: Transport) -> dict[str, Any] | None:
+        return self._nets.get((str(transport.network), transport.gdr))
 
     @property
     def has_many_peers(self) -> bool:
@@ -104,7 +120,7 @@ class RankState:
         if self._edge_rank is None:
             self._edge_rank = edge.rank
         self.add_peer(edge.transport, edge.peer)
-        net = self._nets.get((str(edge.transport.network), edge.transport.gdr))
+        net = self._net_of(edge.transport)
         if net and not net["line"]:
             net["line"] = clean(line).strip()[:LONGEST_LINE]
 
@@ -140,6 +156,8 @@ class RankState:
                 sorted(shown["nics"]),
                 shown["pxn"],
                 shown["line"],
+                sorted(shown["channels"]),
+                shown["sent"],
             )
             for kind, shown in sorted(self._nets.items())
         ]

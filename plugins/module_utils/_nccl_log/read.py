@@ -8,12 +8,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 
 from .._host.host import Host
+from .._records.layout import LOGS
 from .._records.nccl_log import NcclLog
 from .parse import NcclLogParser
 
 BLOCK = 4 << 20
-# In the directory of a run: where the logs of its ranks are.
-LOGS = "logs"
 # Of a file that is too large: its beginning has the connections, its end the errors.
 HEAD_PART = 0.75
 MISSING, UNREADABLE = "is not there, or cannot be read", "cannot be read"

@@ -14,6 +14,7 @@ from .document import MOST_NODES, Document, as_phase
 from .frozen import field, frozen
 from .known import as_dict
 from .run import MemlockLimits, Progress, RunWarning
+from .transport import NodeTransport
 
 # States of a node in the gang. Exited: its runner has ended, as its connection has shown.
 ABSENT, JOINED, RUNNING, DRAINED, LOST, EXITED = "absent", "joined", "running", "drained", "lost", "exited"
@@ -52,6 +53,7 @@ class NodeSign(Document):
     starter: str | None = None
     memlock: MemlockLimits | None = None
     warnings: list[RunWarning] = field(default_factory=list)
+    transport: NodeTransport | None = None
 
     def to_short_dict(self) -> dict[str, Any]:
         """Return it as data that fits into a frame: what is known, and without its lists where they are too long."""

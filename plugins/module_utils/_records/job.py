@@ -87,11 +87,27 @@ class GangSettings:
 
 
 @frozen
+class TransportProof:
+    """What NCCL's own log has to prove of a run over RDMA on several nodes; action: warn or fail.
+
+    gdr: whether GPUDirect RDMA is expected, None where it is not known. hcas are the names of the devices of this node.
+    missing: why the log cannot prove it, empty where it can. elsewhere has the values of NCCL's variables that are set
+    outside of the launch; None: NCCL does not log what it reads.
+    """
+
+    action: str
+    gdr: bool | None
+    hcas: list[str]
+    missing: str = ""
+    elsewhere: list[Variable] | None = None
+
+
+@frozen
 class Job:
     """One node's part of a plan, what its runner reads from job.json; times in seconds (0: none), sizes in bytes.
 
     hang_watch is how long no rank may make a step or print anything before all are looked at; hang_action is what is
-    done where they hang: warn, stop or keep.
+    done where they hang: warn, stop or keep. transport: what is proved of the fabric, None for nothing.
 
     A spare's node_rank is its number behind the nodes (at least nnodes), until it takes one of theirs.
     """
@@ -135,6 +151,7 @@ class Job:
     notice: str | None = None
     hang_watch: int = 0
     hang_action: str = "warn"
+    transport: TransportProof | None = None
 
     @property
     def is_spare(self) -> bool:
@@ -166,9 +183,10 @@ class Job:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Job:
-        container = data.get("container")
+        container, transport = data.get("container"), data.get("transport")
         nested = {
             "container": None if container is None else JobContainer(**container),
+            "transport": None if transport is None else _proof(transport),
             "rendezvous": Rendezvous(**data["rendezvous"]),
             "gang": GangSettings(**data["gang"]),
             "environment": [Variable(**item) for item in data["environment"]],
@@ -177,3 +195,10 @@ class Job:
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+
+def _proof(data: dict[str, Any]) -> TransportProof:
+    elsewhere = data.get("elsewhere")
+    return TransportProof(
+        **{**data, "elsewhere": None if elsewhere is None else [Variable(**item) for item in elsewhere]}
+    )

@@ -17,6 +17,9 @@ NODES = "nodes.json"
 SITE = "site.zip"
 # In it too, only where a run stood still: stacks, recorded collectives and what the GPUs did.
 HANGS = "hangs"
+# In it too: what the launcher and the ranks print, and what NCCL logs of each process (%h and %p are its own words).
+LOGS = "logs"
+NCCL_LOG = "nccl.%h.%p.log"
 # Of the 255 bytes that file systems allow.
 LONGEST = 200
 

@@ -48,6 +48,7 @@ class NetEdges(Record):
 
     gdr: with GPUDirect RDMA. outside: whether any leads to a rank that is not known to be on its node. nics: NCCL's
     numbers of its network devices. pxn: those through the NIC of another rank of the node. line: the first of them.
+    channels: the numbers of their channels. sent: those of which the rank is known to be the sender.
     """
 
     network: str
@@ -57,6 +58,8 @@ class NetEdges(Record):
     nics: list[int]
     pxn: int
     line: str
+    channels: list[int] = field(default_factory=list)
+    sent: int = 0
 
 
 @frozen

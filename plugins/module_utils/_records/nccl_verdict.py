@@ -14,6 +14,7 @@ from . import nccl_remedies as remedies
 from .frozen import field, frozen
 from .known import Record
 from .nccl_log import RDMA, TCP, NcclError, NcclLog, RankLog
+from .nccl_proof import Proof, deciding, hosts_of, proofs_of, used_nics
 
 PASS, FAIL, UNKNOWN, MIXED = "pass", "fail", "unknown", "mixed"
 MOST_NAMED = 16
@@ -67,29 +68,20 @@ class NcclVerdict(Record):
     findings: list[NcclFinding]
 
 
-@frozen
-class Proof:
-    """What a rank shows of a network; fabric is None where its plugin hides it. is_choice: nothing is connected."""
+def judge(log: NcclLog, expected: NcclExpectation, is_settled: bool = True) -> NcclVerdict:
+    """Return the verdict over the logs of one node, or over those of all nodes together.
 
-    rank: RankLog
-    network: str
-    fabric: str | None
-    gdr: bool | None
-    is_choice: bool
-    line: str
-
-
-def judge(log: NcclLog, expected: NcclExpectation) -> NcclVerdict:
-    """Return the verdict over the logs of one node, or over those of all nodes together."""
-    hosts = _hosts(log)
-    shown = [item for rank in log.ranks for item in _proofs(rank)]
+    is_settled: all connections are made, so that the NICs which they do not use count.
+    """
+    hosts = hosts_of(log)
+    shown = [item for rank in log.ranks for item in proofs_of(rank)]
     proofs = [item for item in shown if not item.is_choice]
     transport = list(_transport(shown, expected))
     findings = [
         *transport,
         *_connections(log, hosts.values(), shown, expected, transport),
         *_gdr(proofs, expected),
-        *_nics(log, hosts.values(), expected, transport),
+        *(_nics(log, hosts.values(), expected, transport) if is_settled else ()),
         *_link_layers(log),
         *_errors(log),
     ]
@@ -101,44 +93,20 @@ def judge(log: NcclLog, expected: NcclExpectation) -> NcclVerdict:
     statuses = {finding.status for finding in findings}
     fabrics = {item.fabric for item in proofs if item.fabric}
     verdict = FAIL if "fail" in statuses else UNKNOWN if "error" in statuses or not proofs else PASS
-    deciding = [finding.line for finding in findings if finding.status == {FAIL: "fail", UNKNOWN: "error"}.get(verdict)]
+    decisive = [finding.line for finding in findings if finding.status == {FAIL: "fail", UNKNOWN: "error"}.get(verdict)]
     if verdict == PASS:
         findings.extend(_warnings(log))
-    gdrs = {item.gdr for item in proofs}
+    gdrs = {item.gdr for item in deciding(proofs)}
     return NcclVerdict(
         verdict=verdict,
         transport=MIXED if len(fabrics) > 1 else next(iter(fabrics), None),
         networks=sorted({item.network for item in proofs}),
         gdr=next(iter(gdrs)) if len(gdrs) == 1 else None,
         edges=sum(edges.count for rank in log.ranks for edges in rank.outside),
-        nics=max((len(_used(ranks)) for ranks in hosts.values()), default=0),
-        line=next(filter(None, [*deciding, *(item.line for item in proofs)]), ""),
+        nics=max((len(used_nics(ranks)) for ranks in hosts.values()), default=0),
+        line=next(filter(None, [*decisive, *(item.line for item in proofs)]), ""),
         findings=findings,
     )
-
-
-def _proofs(rank: RankLog) -> list[Proof]:
-    """Return the networks of a rank's connections to other nodes, else of its rings, else the one it chose."""
-    if rank.outside:
-        return [
-            Proof(rank, edges.network, rank.fabric_of(edges.network), edges.gdr, False, edges.line)
-            for edges in rank.outside
-        ]
-    # NCCL asks for an HCA before it falls back to Socket, which is the last network.
-    network = rank.network or ("Socket" if rank.opened is False else None)
-    if network is None:
-        return []
-    # Rings inside a node have GDR 1 as well.
-    if rank.ring_gdr is not None and not rank.ambiguous and (rank.nnodes or 0) > 1:
-        return [Proof(rank, network, rank.fabric_of(network), rank.ring_gdr, False, rank.ring_line or "")]
-    return [Proof(rank, network, rank.fabric_of(network), None, True, rank.choice_line or "")]
-
-
-def _hosts(log: NcclLog) -> dict[str | None, list[RankLog]]:
-    hosts: dict[str | None, list[RankLog]] = {}
-    for rank in log.ranks:
-        hosts.setdefault(rank.host, []).append(rank)
-    return hosts
 
 
 def _finding(
@@ -209,8 +177,13 @@ def _connections(
 def _gdr(proofs: Sequence[Proof], expected: NcclExpectation) -> Iterator[NcclFinding]:
     """Find connections over RDMA without GPUDirect: a failure where it is expected, a warning where others have it."""
     counts = expected.gdr and expected.transport == TCP  # as with TCPX
-    without = [item for item in proofs if item.gdr is False and (item.fabric != TCP or counts)]
-    some_have = any(item.gdr for item in proofs)
+    known = deciding(proofs)
+    if expected.gdr and proofs and not known:
+        observed = "sends alone, which NCCL_NET_GDR_READ=0 keeps off GPUDirect RDMA"
+        ranks = [item.rank for item in proofs]
+        yield _finding("nccl gdr", "error", ranks, observed, "a receive", remedies.NO_EDGE, proofs[0].line)
+    without = [item for item in known if item.gdr is False and (item.fabric != TCP or counts)]
+    some_have = any(item.gdr for item in known)
     if without and expected.gdr is not False and (expected.gdr or some_have):
         reasons = sorted({item.rank.gdr_refused for item in without if item.rank.gdr_refused})
         observed = f"no GPUDirect RDMA{f' ({reasons[0]})' if reasons else ''}"
@@ -234,22 +207,20 @@ def _nics(
         yield _finding("nccl nics", "fail", lacking_ranks, observed, f"{len(wanted)} HCAs", remedies.NICS, line)
     if missing:
         return
-    hidden = [] if refuted else [ranks for ranks in hosts if not _used(ranks) and not any(r.hcas for r in ranks)]
+    hidden = [] if refuted else [ranks for ranks in hosts if not used_nics(ranks) and not any(r.hcas for r in ranks)]
     if wanted and hidden:
         unnamed = [rank for ranks in hidden for rank in ranks]
         yield _finding("nccl nics", "error", unnamed, "no line names an HCA", f"{len(wanted)} HCAs", remedies.NO_LOG)
-    for ranks in hosts:
-        used, channels = _used(ranks), max(rank.channels_used for rank in ranks)
+    for on_host in hosts:
+        ranks = [rank for rank in on_host if rank.outside]
+        used = used_nics(ranks)
+        channels = {channel for rank in ranks for edges in rank.outside for channel in edges.channels}
         # Each channel leaves the node by one NIC, and each rank by that which is nearest to it.
-        least = min(len(wanted), len(ranks), channels)
+        least = min(len(wanted), len(ranks), len(channels))
         if used and len(used) < least and not any(rank.merged_nics for rank in ranks):
             observed = f"{len(used)} of {len(wanted)} HCAs used"
-            line = next((edges.line for rank in ranks for edges in rank.outside), "")
+            line = ranks[0].outside[0].line
             yield _finding("nccl nics", "fail", ranks, observed, f"{least} HCAs", remedies.NICS, line)
-
-
-def _used(ranks: Collection[RankLog]) -> set[tuple[str, int]]:
-    return {(edges.network, nic) for rank in ranks for edges in rank.outside for nic in edges.nics}
 
 
 def _link_layers(log: NcclLog) -> Iterator[NcclFinding]:

@@ -11,6 +11,7 @@ from .document import Document, as_phase, as_phases, as_stamp
 from .frozen import field, frozen
 from .hang import Hang
 from .holder import LaunchHolder
+from .transport import TransportVerdict
 
 
 @frozen
@@ -208,13 +209,17 @@ class GangSummary(Document):
 
 @frozen
 class End(Document):
-    """How the whole run ended, where that began, and (note) why it was not started again where it could have been."""
+    """How the whole run ended, where that began, and (note) why it was not started again where it could have been.
+
+    kind: what ended it where no node failed by itself: `hang` or `transport`.
+    """
 
     verdict: str | None = None
     why: str | None = None
     node: str | None = None
     rank: int | None = None
     note: str | None = None
+    kind: str | None = None
 
 
 @frozen
@@ -224,7 +229,7 @@ class RunRecord(Document):
     likeness is how much the failure of this part looks like the run's cause: that of `first`, else the launcher's.
     exited_ranks and running_ranks: what the others here did when a rank failed or the node was stopped (exited: with
     code 0). alone: no rank of the run joined a process group, as the head knows. hang: what the ranks of a run that
-    hangs wait for, as the head has concluded.
+    hangs wait for, as the head has concluded. transport: which fabric they use, as NCCL's logs prove to the head.
     """
 
     OWN_READERS = {"phase": as_phase, "created": as_stamp, "started": as_stamp, "ended": as_stamp}  # noqa: RUF012
@@ -271,6 +276,7 @@ class RunRecord(Document):
     end: End | None = None
     warnings: list[RunWarning] = field(default_factory=list)
     hang: Hang | None = None
+    transport: TransportVerdict | None = None
 
 
 @frozen

@@ -57,5 +57,6 @@ class SignMaker:
                 ranks=attempt.ranks,
                 pids=attempt.pids if end is None else None,
                 log_dropped=attempt.output.dropped(),
+                transport=attempt.transport,
             )
         return NodeSign(**sign)

@@ -72,7 +72,7 @@ class State:
             "pid": os.getpid(),
             "start_time": process.start_time if process else 0,
             "memlock": memlock(),
-            **dict.fromkeys(("launcher", "started", "ended", "gang", "end", "hang")),
+            **dict.fromkeys(("launcher", "started", "ended", "gang", "end", "hang", "transport")),
             "log_dropped": 0,
             **NOT_ENDED,
             **fields,

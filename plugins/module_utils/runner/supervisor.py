@@ -17,14 +17,15 @@ from .._records.likeness import Likeness
 from .._records.run import Heartbeat, StopRequest
 from .._text.stamps import utc
 from . import files, process_tree
-from .attempt.attempt import Attempt, lay_out
+from .attempt.attempt import Attempt
 from .attempt.child import adopt_orphans, wake_at_signals
+from .attempt.prepared import lay_out
 from .disk import Answer, DiskThread
 from .environment import environment_of
 from .gang.base import Gang, end_order, heartbeat_s, likeness_of_end, report_of
 from .gang.join import join_gang
 from .last_state import LastState
-from .outcome import end_of, outcome_of
+from .outcome import end_of, judgments, outcome_of, write_judgments
 from .ownership import give_back
 from .requests import StopRequests
 from .sign import SignMaker
@@ -189,7 +190,9 @@ class Supervisor:
             attempt.tick(now)
             self._handle_orders(state, gang, attempt, now)
             if now >= self._next_beat:
-                self._watch_for_hang(state, gang, attempt, now)
+                if (look := attempt.looker.take_answer()) is not None:
+                    gang.report_look(look)
+                write_judgments(state, gang, now)
                 self._beat(state, gang)
             if self._disk.stalled_s(now) > job.disk_wait:
                 attempt.give_up(f"the storage of {self.run_dir} has not answered for {job.disk_wait} s")
@@ -238,14 +241,6 @@ class Supervisor:
         if attempt.why is not None and state.phase == "running":
             state.change("stopping", why=attempt.why)
 
-    def _watch_for_hang(self, state: State, gang: Gang, attempt: Attempt, now: float) -> None:
-        """Report what a look at the ranks has shown; on the head, write what follows from those of all nodes."""
-        if (look := attempt.looker.take_answer()) is not None:
-            gang.report_look(look)
-        hang = gang.hang(now)
-        if (known := None if hang is None else hang.to_dict()) != state.fields["hang"]:
-            state.change(state.phase, hang=known)
-
     def _handle_request(self, gang: Gang, request: StopRequest | None, now: float) -> bool:
         """Pass a new stop request on to the gang; return whether it was new."""
         if request is None or request == self._request:
@@ -270,8 +265,9 @@ class Supervisor:
             why = end["why"] if phase == "failed" else f"stopped before it started: {end['why']}"
             fields = {"why": why, "likeness": likeness_of_end(end, self.job.node) if phase == "failed" else None}
         self._disk.add(self._give_back)
-        state.write_nodes(gang.statuses(time.monotonic()))
-        return self._last_state.write(state, phase, gang=gang.summary(), end=end, **fields)
+        now = time.monotonic()
+        state.write_nodes(gang.statuses(now))
+        return self._last_state.write(state, phase, gang=gang.summary(), end=end, **judgments(gang, now), **fields)
 
     def _beat(self, state: State, gang: Gang) -> None:
         now = time.monotonic()

@@ -7,7 +7,7 @@ Ethernet. The compute ports are the fastest group of one link layer and rate, ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
@@ -129,19 +129,21 @@ def _nearest(gpu: Gpu | None, group: list[HcaPort]) -> list[HcaPort]:
     This separates a DGX A100's storage adapters from its compute adapters, which have the same rate. On VMs and on
     GB200 no port is near.
     """
-    if gpu is None or not group:
-        return group
-    names = {nic.hca.name for nic in group}
+    near = near_hcas(gpu, {nic.hca.name for nic in group})
+    return [nic for nic in group if nic.hca.name in near] if near else group
+
+
+def near_hcas(gpu: Gpu | None, names: Collection[str]) -> set[str]:
+    """Return those of these HCAs that are near a GPU if every GPU has one, else none."""
+    if gpu is None:
+        return set()
     near: dict[int, set[str]] = {}
     for link in gpu.nic_links:
         name = gpu.nics.get(link.nic, link.nic)
         if link.relation in NEAR and name in names:
             near.setdefault(link.gpu, set()).add(name)
     gpus = {device.index for device in gpu.devices} or set(range(gpu.count))
-    if not gpus or not gpus <= near.keys():
-        return group
-    near_any = set().union(*(near[index] for index in gpus))
-    return [nic for nic in group if nic.hca.name in near_any]
+    return set().union(*(near[index] for index in gpus)) if gpus and gpus <= near.keys() else set()
 
 
 def _nameable(node: NodeView, ports: list[HcaPort], why: list[str], findings: list[Finding]) -> list[HcaPort]:

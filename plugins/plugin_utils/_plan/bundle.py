@@ -29,13 +29,23 @@ _RECORDS = (
     "known",
     "layout",
     "likeness",
+    "nccl_log",
+    "nccl_proof",
+    "nccl_remedies",
+    "nccl_values",
+    "nccl_verdict",
     "notice",
     "phases",
     "run",
     "stacks",
+    "transport",
+    "transport_verdict",
 )
+# The parser of NCCL's logs, without what finds their files through the seam.
+_PARSER = ("__init__", "edges", "errors", "messages", "parse", "rank")
 _BESIDE = (
     *(f"_records/{name}.py" for name in ("__init__", *_RECORDS)),
+    *(f"_nccl_log/{name}.py" for name in _PARSER),
     *(f"_text/{name}.py" for name in ("__init__", "order", "printable", "spans", "stamps")),
 )
 _MAIN = f"""\

@@ -13,6 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import (
     GangSettings,
     Job,
     Rendezvous,
+    TransportProof,
     Variable,
     open_node_rank,
 )
@@ -26,7 +27,7 @@ from .._cluster.script import is_brought, is_program_name
 from .._findings.origin import FOR_ONE_RUN, MUSTER, Layer
 from .._nccl import variable_layers
 from .._text.placeholders import expand
-from . import outputs, profiling, recorder, trackers
+from . import outputs, profiling, recorder, trackers, transport
 from .launchers.base import Program, Start
 from .launchers.registry import LAUNCHERS
 from .runtimes.base import Part
@@ -55,8 +56,13 @@ class Run:
         return len(self.nodes) * self.nproc
 
 
-def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]) -> Job:
-    """Make one node's job; environment is that of its ranks without the variables that describe the run."""
+def job_of(
+    run: Run, node: Node, node_rank: int, environment: Sequence[Variable], proof: TransportProof | None = None
+) -> Job:
+    """Make one node's job; environment is that of its ranks without the variables that describe the run.
+
+    proof: what NCCL's log has to prove of the node, None for nothing.
+    """
     settings, policy, facts = run.request["parameters"], run.policy, node.facts
     run_id, nonce, first_rank = run.request["run_id"], run.request["nonce"], node_rank * run.nproc
     run_dir = layout.run_dir(facts.workdir.path, node.name, run_id)
@@ -108,6 +114,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
     ]
     versions, names = facts.versions, {item.name for item in environment}
     defaults = recorder.variables(run_dir, versions.torch if versions else None, names) if watched_s else []
+    defaults += transport.variables(run_dir, environment) if proof else []
     on_end = settings["on_end"]["value"]
     code_dir = facts.code.path if facts.code else facts.workdir.path
     return Job(
@@ -154,6 +161,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
         metrics_pattern=settings["metrics_pattern"]["value"],
         hang_watch=watched_s,
         hang_action=settings["hang_action"]["value"],
+        transport=proof,
         notice=on_end if on_end and node_rank == 0 and is_sent(on_end) else None,
     )
 

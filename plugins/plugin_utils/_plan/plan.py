@@ -28,7 +28,7 @@ from .._findings.invocation import Invocation
 from .._findings.remedy import sentence
 from .._nccl.environments import make as make_environments
 from .._nccl.environments import users_of
-from . import benchmark, outputs, profiling, ranks
+from . import benchmark, outputs, profiling, ranks, transport
 from .job import Run, job_of
 from .launchers.registry import LAUNCHERS
 from .runtimes.registry import RUNTIMES
@@ -85,13 +85,15 @@ def make_plan(
     nodes_on = Counter(machines[name] for name in active)
     ranks_on_machine = {name: max(1, nodes_on[machine]) * count.nproc for name, machine in machines.items()}
     environments = make_environments(views, settings, policy.env, address.value, ranks_on_machine)
+    proofs = transport.plan_of(settings, environments, len(active))
     findings += launch.with_levels([*count_findings, *address_findings, *environments.findings], checks)
+    findings += proofs.findings
     run = Run(request, policy, active, waiting, count.nproc, Rendezvous(address.value, port.number))
     findings += profiling.check_ranks(settings, run.world_size)
     findings += benchmark.check(request, views, len(active), count.nproc)
     jobs = {
-        node.name: job_of(run, node, node_rank, environments.nodes[node.name].variables).to_dict()
-        for node_rank, node in enumerate(nodes)
+        name: job_of(run, node, node_rank, environments.nodes[name].variables, proofs.proofs.get(name)).to_dict()
+        for node_rank, (name, node) in enumerate(zip(names, nodes, strict=True))
     }
     _stop_at(findings)
     code = head.facts.code

@@ -12,7 +12,6 @@ import copy
 import json
 import re
 import shlex
-import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -34,9 +33,11 @@ from . import (
     regex,
     run_id,
     run_ids,
+    transport_policy,
     variable_names,
 )
 from .invalid_value import InvalidValue, unexpected
+from .printable_text import read_text
 
 Value = str | int | bool | list[str] | dict[str, Any] | None
 
@@ -61,9 +62,6 @@ class Parameter:
         return copy.copy(self.default)
 
 
-# Unicode categories: control, lone surrogates, line and paragraph separators.
-CONTROL = frozenset({"Cc", "Cs", "Zl", "Zp"})
-PATH_MAX = 4096  # limits.h
 ARGUMENT_MAX = 128 * 1024 - 1  # MAX_ARG_STRLEN of binfmts.h, less the closing NUL
 CONFIG_OPTION = re.compile(r"(-.*|.*=)?")
 MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
@@ -88,6 +86,7 @@ def expected(parameter: Parameter) -> str:
     return {
         "bool": "true or false",
         "choice": "one of " + ", ".join(parameter.choices),
+        "transport": transport_policy.EXPECTED,
         "seconds": "seconds (90) or a number with s, m, h or d (30m), "
         f"from {'0 seconds' if parameter.minimum == 0 else '1 second'} to "
         f"{parameter.maximum // UNITS['d']} day{'s' if parameter.maximum > UNITS['d'] else ''}",
@@ -164,22 +163,12 @@ def _bool(parameter: Parameter, raw: object) -> bool:
 
 
 def _choice(parameter: Parameter, raw: object) -> str:
-    return str(_typed(parameter, _text(raw), type="str", choices=list(parameter.choices)))
-
-
-def _text(raw: object, longest: int = PATH_MAX) -> str:
-    """Return text unchanged; of other types only whole numbers look the same in YAML and JSON as they were typed."""
-    if isinstance(raw, bool) or not isinstance(raw, (str, int)):
-        raise ValueError
-    text = str(raw)
-    if len(text.encode(errors="surrogatepass")) > longest or any(unicodedata.category(c) in CONTROL for c in text):
-        raise ValueError
-    return text
+    return str(_typed(parameter, read_text(raw), type="str", choices=list(parameter.choices)))
 
 
 def _matching(pattern: re.Pattern[str]) -> Callable[[Parameter, object], str]:
     def matching(parameter: Parameter, raw: object) -> str:
-        text = _text(raw)
+        text = read_text(raw)
         if not pattern.fullmatch(text):
             raise ValueError
         return text
@@ -188,14 +177,14 @@ def _matching(pattern: re.Pattern[str]) -> Callable[[Parameter, object], str]:
 
 
 def _path(parameter: Parameter, raw: object) -> str:
-    text = _text(raw)
+    text = read_text(raw)
     if text.startswith("-") or not text.strip():
         raise ValueError
     return text
 
 
 def _seconds(parameter: Parameter, raw: object) -> int:
-    match = SECONDS.fullmatch(_text(raw))
+    match = SECONDS.fullmatch(read_text(raw))
     if not match:
         raise ValueError
     seconds = int(match[1]) * UNITS[match[2]]
@@ -207,7 +196,7 @@ def _seconds(parameter: Parameter, raw: object) -> int:
 def _checked(check: Callable[[str], str]) -> Callable[[Parameter, object], str]:
     def checked(parameter: Parameter, raw: object) -> str:
         try:
-            return check(_text(raw))
+            return check(read_text(raw))
         except ValueError as error:
             raise unexpected(str(error) or expected(parameter), raw) from None
 
@@ -222,7 +211,7 @@ def _arguments(parameter: Parameter, raw: object) -> list[str]:
         except (ValueError, RecursionError) as error:
             raise InvalidValue(f"{display(raw)} is not a JSON list ({error}); expected {expected(parameter)}") from None
     elif isinstance(raw, str):
-        line = _text(raw, longest=16 * ARGUMENT_MAX)
+        line = read_text(raw, longest=16 * ARGUMENT_MAX)
         try:
             items = shlex.split(line)
         except ValueError as error:
@@ -232,7 +221,7 @@ def _arguments(parameter: Parameter, raw: object) -> list[str]:
     arguments = []
     for index, item in enumerate(items):
         try:
-            arguments.append(_text(item, ARGUMENT_MAX))
+            arguments.append(read_text(item, ARGUMENT_MAX))
         except ValueError:
             raise InvalidValue(f"item {index}: expected {STRING_HINT}, saw {display(item)}") from None
     return arguments
@@ -253,7 +242,7 @@ def _environment(parameter: Parameter, raw: object) -> dict[str, str]:
         if problem := variable_names.problem(name):
             raise InvalidValue(problem)
         try:
-            environment[name] = _text(value, ARGUMENT_MAX - len(name) - 1)
+            environment[name] = read_text(value, ARGUMENT_MAX - len(name) - 1)
         except ValueError:
             raise InvalidValue(f"{name}: expected {STRING_HINT}, saw {display(value)}") from None
     return environment
@@ -263,8 +252,9 @@ READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "int": _int,
     "bool": _bool,
     "choice": _choice,
+    "transport": lambda _parameter, raw: transport_policy.read_policy(raw),
     "seconds": _seconds,
-    "bytes": lambda parameter, raw: byte_size.read_size(_text(raw), parameter.minimum, parameter.maximum),
+    "bytes": lambda parameter, raw: byte_size.read_size(read_text(raw), parameter.minimum, parameter.maximum),
     "label": _matching(run_id.LABEL),
     "file": _path,
     "path": _path,

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from ansible_collections.muster.train.plugins.module_utils._records.transport import WARN
+
 from . import run_ids
 from .parameters import Parameter
 
@@ -60,6 +62,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("time_limit", "seconds", minimum=1, maximum=365 * 86400),
         Parameter("hang_watch", "seconds", default=0, maximum=86400),
         Parameter("hang_action", "choice", default="warn", choices=("warn", "stop", "keep")),
+        Parameter("verify_transport", "transport", default=WARN),
         MODE,
         PAGE,
         LIVE_OUTPUT,

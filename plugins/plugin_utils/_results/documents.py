@@ -13,7 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.phases impor
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RunRecord
 
 from .._findings.errors import error_record
-from . import hangs, unanswered
+from . import hangs, transports, unanswered
 from .events import attempts_data, gang_of
 from .infos import Info, runs_of
 from .progress import Sample, eta_s
@@ -30,6 +30,7 @@ OF_RUN: dict[str, Any] = {
     "ended_attempts": [],
     "replaced": {},
     "hang": None,
+    "transport": None,
     "nodes": [],
 }
 OF_SWEEP: dict[str, Any] = {
@@ -105,6 +106,7 @@ def of_run(
         "ended_attempts": attempts_data(gang.ended_attempts),
         "replaced": dict(replaced or gang.replaced),
         "hang": hangs.data(runs),
+        "transport": transports.data(runs),
         "nodes": [_node(info) for info in infos],
         "errors": unanswered.errors(infos),
     }
@@ -166,6 +168,7 @@ def of_sample(run_id: str, first: Sample, now: Sample) -> dict[str, Any]:
         "why": now.why or None,
         "stalled": now.stalled or None,
         "hang": hangs.data_of(now.hang),
+        "transport": transports.data_of(now.transport),
         "progress": _progress(now.progress),
         "elapsed_s": now.elapsed_s,
         "eta_s": eta_s(first, now),

@@ -11,6 +11,7 @@ import yaml
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
 from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED, SILENT
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
+from ansible_collections.muster.train.plugins.module_utils._records.transport_verdict import describe
 
 from .._request.verbs import LAUNCHES
 from .._text.table import one_line
@@ -19,6 +20,7 @@ from .progress import reached
 from .ranks import place_silent, planned
 from .report import first_progress
 from .rows import number
+from .transports import transport_of
 from .verdict import Verdict, count_ranks, members
 
 SCHEMA = 1
@@ -62,7 +64,7 @@ def record(
         if setting["value"] not in (None, [], {})
     }
     known = next((run for run in runs if run.created), RunRecord())
-    progress, gang = first_progress(runs), gang_of(members(runs))
+    progress, gang, transport = first_progress(runs), gang_of(members(runs)), transport_of(members(runs))
     replaced = {**source.get("replaced", {}), **gang.replaced}
     runs = place_silent(runs, planned(plan) or {}, replaced)
     loss = {"first": _rounded(progress and progress.first_loss), "last": _rounded(progress and progress.loss)}
@@ -93,6 +95,8 @@ def record(
         "options": source.get("options"),
         "nodes": source.get("nodes") or [run.node for run in members(runs)],
         "fabric": (source.get("fabric") or {}).get("value"),
+        "transport": describe(transport) if transport else None,
+        "transport_verdict": transport.verdict if transport else None,
         "code": source.get("code"),
         "versions": source.get("versions"),
         "controller": source.get("controller"),

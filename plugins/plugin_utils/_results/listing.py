@@ -62,14 +62,14 @@ def _all(count: int) -> str:
 
 
 def _names(entries: Iterable[ExperimentSummary]) -> list[str]:
-    """Return what runs are compared by: what was chosen for any of them, then where and with what code it ran."""
+    """Return what runs are compared by: what was chosen for any of them, where, with what code and over what it ran."""
     chosen = {
         name: None
         for entry in entries
         for parameter, value in entry.parameters.items()
         for name in parameter_values(parameter, value)
     }
-    return [*chosen, "label", "cluster", "commit"]
+    return [*chosen, "label", "cluster", "commit", "transport"]
 
 
 def distinct(texts: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import (
     RunRecord,
     StalledNode,
 )
+from ansible_collections.muster.train.plugins.module_utils._records.transport import TransportVerdict
 
 from .._text.table import one_line
 from .verdict import NO_METRICS
@@ -34,7 +35,8 @@ class Sample:
 
     begun: the launchers of all nodes were started, or the run has ended by now. why: the reason of the phase.
     verdict: the run's, once it has ended. attempt: counted from 0. stalled: which storage does not answer.
-    pace: how the nodes move, as the head sees it. hang: what the ranks wait for, while the run hangs.
+    pace: how the nodes move, as the head sees it. hang: what the ranks wait for, while the run hangs. transport: which
+    fabric they use, as NCCL's logs have proved it.
     """
 
     phase: str
@@ -48,6 +50,7 @@ class Sample:
     stalled: str = ""
     pace: Pace | None = None
     hang: Hang | None = None
+    transport: TransportVerdict | None = None
 
     @property
     def shown(self) -> str:
@@ -87,6 +90,7 @@ def sample_of(run: RunRecord, heartbeat: Heartbeat) -> Sample | None:
         stalled="" if over else stall_text(heartbeat.stalled),
         pace=heartbeat.pace if run.phase == "running" else None,
         hang=None if over else run.hang,
+        transport=run.transport,
     )
 
 

@@ -23,6 +23,7 @@ from . import causes
 from .blocking_ranks import find_blocking_ranks
 from .causes import Cause, Failure
 from .events import disk_text
+from .transports import failure_of
 
 DRAINING = ("stopping", "drained")
 # After `succeeded`, for a script that wrote none.
@@ -127,7 +128,9 @@ def judge(runs: Sequence[RunRecord]) -> Verdict:
     drains = any(run.node_rank == 0 and run.phase in DRAINING and run.alive for run in parts)
     end = None if drains else _end_of(parts)
     failures = causes.ordered(parts if end is None else _with_reports(parts))
-    cause_of_all = find_blocking_ranks(parts, failures) if end is not None and end.verdict == "failed" else None
+    cause_of_all = None
+    if end is not None and end.verdict == "failed":
+        cause_of_all = failure_of(end) or find_blocking_ranks(parts, failures)
     failures = [cause_of_all, *failures] if cause_of_all else failures
     verdict: str
     why: str | None

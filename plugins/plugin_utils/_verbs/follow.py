@@ -14,6 +14,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 from ansible_collections.muster.train.plugins.module_utils._records.hang import Hang
 from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED, NOT_BEGUN
 from ansible_collections.muster.train.plugins.module_utils._records.run import Heartbeat
+from ansible_collections.muster.train.plugins.module_utils._records.transport import TransportVerdict
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._action.document_output import print_document
@@ -23,7 +24,7 @@ from .._action.screen import ProgressLine, print_after_interrupt
 from .._findings.errors import UserError
 from .._request.hints import command, hints
 from .._request.verbs import LAUNCHES
-from .._results import hangs, unanswered
+from .._results import hangs, transports, unanswered
 from .._results.documents import SampleLines
 from .._results.log_frames import FolderNews
 from .._results.progress import (
@@ -233,6 +234,7 @@ def _follow(play: Play, head: HeadReader, interrupt: Interrupt) -> str | None:
     are_lines_requested, has_hinted = play.parameters["output"] == JSON_LINES, False
     first: Sample | None = None
     hang: Hang | None = None
+    transport: TransportVerdict | None = None
     phase: str | None = None
     while True:
         look = head.look()
@@ -247,6 +249,10 @@ def _follow(play: Play, head: HeadReader, interrupt: Interrupt) -> str | None:
             if now.hang != hang and phase == "running":
                 line.say(hangs.text_of(now.hang) if now.hang else "the run moves again")
                 hang = now.hang
+            if now.transport != transport and now.transport is not None:
+                for shown in transports.texts_of(now.transport):
+                    line.say(shown)
+            transport = now.transport
             if are_lines_requested and (text := samples.next_line(first, now)):
                 print_document(text)
             line.draw(progress_line(first, now), status_text(now), last=phase in ENDED, below=look.log)

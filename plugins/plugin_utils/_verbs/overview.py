@@ -17,7 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._action.files import read_text, relative
 from .._findings.errors import ReportedError, UserError
 from .._request.hints import hints
-from .._results import documents, hangs, report, unanswered, uncollected
+from .._results import documents, hangs, report, transports, unanswered, uncollected
 from .._results.events import attempt_lines, gang_of
 from .._results.infos import Info, runs_of
 from .._results.ranks import place_silent, planned
@@ -94,12 +94,20 @@ class Overview:
             *attempt_lines(gang_of(runs).ended_attempts),
             *report.explanation(verdict),
             *((line, Tone.WARNING) for line in hangs.lines(members(runs))),
+            *self._transport_lines(),
             *details,
             *uncollected.lines(self.infos),
             *((f"  {line}", Tone.WARNING) for line in unanswered.lines(self.infos)),
             *waiting,
             *aligned(after),
         ]
+
+    def _transport_lines(self) -> ShownLines:
+        verdict = transports.transport_of(members(self.runs))
+        if verdict is None:
+            return []
+        texts = [f"  {text}" for text in transports.texts_of(verdict)]
+        return [*texts] if transports.is_good(verdict) else [(text, Tone.WARNING) for text in texts]
 
     def document(self) -> dict[str, Any]:
         """Return the same for programs."""

@@ -21,9 +21,10 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import S
 from ansible_collections.muster.train.plugins.module_utils._runs.read import run_directory
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, check_alike
 from ansible_collections.muster.train.plugins.plugin_utils._findings import finding
-from ansible_collections.muster.train.plugins.plugin_utils._request import host_list
+from ansible_collections.muster.train.plugins.plugin_utils._request import host_list, transport_policy
 from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Inventory, InventoryHost
-from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import ARGUMENT_MAX, PATH_MAX, Parameter
+from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import ARGUMENT_MAX, Parameter
+from ansible_collections.muster.train.plugins.plugin_utils._request.printable_text import PATH_MAX
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
 from ansible_collections.muster.train.tests.support.injection import (
     TWO,
@@ -74,6 +75,8 @@ def means(parameter: Parameter, text: object) -> object:
         return int(str(text))
     if parameter.type == "arguments":
         return json.loads(str(text)) if str(text).lstrip().startswith("[") else shlex.split(str(text))
+    if parameter.type == "transport":
+        return transport_policy.read_policy(text)
     return {} if text == "" else json.loads(str(text))
 
 

@@ -50,6 +50,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.gang import 
 from ansible_collections.muster.train.plugins.module_utils._records.nccl_log import NcclLog
 from ansible_collections.muster.train.plugins.module_utils._records.nccl_verdict import NcclExpectation, judge
 from ansible_collections.muster.train.plugins.module_utils._records.run import MemlockLimits, Progress, RunWarning
+from ansible_collections.muster.train.plugins.module_utils._records.transport import NodeTransport, TransportFinding
 from ansible_collections.muster.train.plugins.module_utils._software.code import parse_excludes, parse_status
 from ansible_collections.muster.train.plugins.module_utils._software.excludes import excluded_by
 from ansible_collections.muster.train.plugins.module_utils._software.site_packages import (
@@ -253,6 +254,7 @@ SIGN = NodeSign(
     starter="systemd",
     memlock=MemlockLimits(-1, -1),
     warnings=[RunWarning("disk_full", "node1", "2026-11-20T14:30:52Z")],
+    transport=NodeTransport("fail", True, True, ["IB"], True, 4, 8, TransportFinding("nccl nics")),
 )
 FOREIGN: list[Any] = [
     *(None, True, 0, -1, 1 << 70, float("nan"), float("inf"), 1e308, "", "x" * 5000, "\ud800", "running"),

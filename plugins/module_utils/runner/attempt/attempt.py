@@ -3,31 +3,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
 import os
 import selectors
 import signal
 import time
-from collections.abc import Mapping
 from typing import Any
 
 from ..._records.cause import judge_launcher, judge_rank, likeliest_first
-from ..._records.frozen import frozen
 from ..._records.job import Job
 from ..._records.likeness import Likeness
 from ..._records.run import Progress, RankFailure
-from .. import files, process_tree, shared_outputs
+from ..._records.transport import NodeTransport
+from .. import process_tree
 from ..disk import DiskThread
 from ..hang.look import Looker
 from . import launcher_failure, launcher_report, progress
 from .child import Child
 from .memory import KernelMemory
-from .metrics.metrics import Metrics, trainer_files
-from .output import Output, make_pipes
+from .metrics.metrics import Metrics
+from .output import Output
 from .place import WITHOUT_TORCHRUN, place_of
-from .program import find_program
+from .prepared import Prepared, checkpoint_dirs
 from .workers import Workers
 
 # A failing rank takes others with it; on a large node the likeliest causes are enough.
@@ -38,36 +36,6 @@ CLOSING_S = 10.0
 RANKS_S = 1.0
 # How often the kernel's count of OOM kills is read: a kill of the last one or two intervals explains a failure.
 MEMORY_SAMPLE_S = 30.0
-
-
-@frozen
-class Prepared:
-    """What an attempt needs of the storage: its program, the ranks' pipes, and the stamps of earlier files."""
-
-    program: str
-    pipes: list[int]
-    earlier: progress.Stamps
-
-
-def lay_out(job: Job, run_dir: str, environment: Mapping[str, str]) -> Prepared:
-    """Make what an attempt needs in the run directory, and find its program. Waits for the storage."""
-    program = find_program(job.argv[0], environment)
-    for path in (job.code_dir, program):
-        with contextlib.suppress(OSError):  # its start says what is wrong
-            os.stat(path)
-    if job.shares_outputs:
-        shared_outputs.check(job)
-    errors = os.path.join(run_dir, "errors")
-    files.remove_tree(errors)
-    files.make_dir(errors)
-    pipes = make_pipes(run_dir, 0 if job.launcher in WITHOUT_TORCHRUN else job.nproc)
-    return Prepared(program, pipes, progress.read_stamps(job.output_dir, _checkpoint_dirs(job), trainer_files(job)))
-
-
-def _checkpoint_dirs(job: Job) -> list[str]:
-    """Return where checkpoints are saved: below the outputs, and where the cluster's policy says."""
-    declared = [os.path.join(job.cwd, os.path.expanduser(job.checkpoint_dir))] if job.checkpoint_dir else []
-    return [os.path.join(job.output_dir, progress.CHECKPOINTS), *declared]
 
 
 class Attempt:
@@ -104,7 +72,7 @@ class Attempt:
         # Those that a program which starts them itself has reported, None where the plan gives them.
         self.ranks: list[int] | None = [] if job.launcher == "exec" else None
         self.began = time.monotonic()
-        self._earlier = prepared.earlier
+        self._earlier, self._nccl_logs = prepared.earlier, prepared.nccl_logs
         self._memory = KernelMemory()
         self._next_sample = self.began + MEMORY_SAMPLE_S
         self._workers = Workers() if job.launcher == "exec" else None
@@ -170,12 +138,19 @@ class Attempt:
         """Read how far its ranks are, None before anything tells. Waits for the storage."""
         self.progress = self._metrics.look(is_last) or self.progress
         self.ranks = None if self.ranks is None else self._metrics.ranks()
+        if self._nccl_logs is not None:
+            self._nccl_logs.look(self.pids, is_last)
         return self.progress
+
+    @property
+    def transport(self) -> NodeTransport | None:
+        """What NCCL's logs have shown of the fabric, None where the plan does not have that proved."""
+        return None if self._nccl_logs is None else self._nccl_logs.report
 
     def look_at_end(self) -> None:
         """Read how far the attempt got. Waits for the storage."""
         self.look(is_last=True)
-        self.saved = progress.has_saved(_checkpoint_dirs(self._job), self._earlier)
+        self.saved = progress.has_saved(checkpoint_dirs(self._job), self._earlier)
 
     def last_step(self) -> float | None:
         """Return the last step of the metrics, or without any the furthest that the logs name."""

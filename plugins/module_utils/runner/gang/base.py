@@ -12,6 +12,7 @@ from ..._records.hang import Hang, NodeLook
 from ..._records.job import Job
 from ..._records.likeness import Likeness
 from ..._records.run import Pace, StalledNode
+from ..._records.transport import TransportVerdict
 from .frames import short
 
 # The longest heartbeat interval in seconds, and how many may be missed before a node is lost; slower in large gangs.
@@ -82,6 +83,10 @@ class Gang:
 
     def hang(self, now: float) -> Hang | None:
         """Return what the ranks of a run that hangs wait for, as the head sees it; None on any other node."""
+        return None
+
+    def transport(self, now: float) -> TransportVerdict | None:
+        """Return which fabric the ranks of a run use, as the head sees it; None on any other node."""
         return None
 
     def leave(self) -> bool:

@@ -8,11 +8,12 @@ the others are being stopped. Then the next attempt, or the end. Times are secon
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..._records.gang import ABSENT, DRAINED, JOINED, LOST, RUNNING
-from .end_cause import MAX_WHY_BYTES, EndCause, cause_of_failure, join_names
+from ..._records.transport import TRANSPORT
+from .end_cause import MAX_WHY_BYTES, OPTIONAL, EndCause, cause_of_failure, join_names
 from .frames import short
 from .ranks import RankAssignment
 from .reports import Reports
@@ -42,6 +43,7 @@ class Coordinator:
         self._now = now
         self._reports = Reports()
         self._restarts = RestartPolicy(self._ranks, limits)
+        self.final_cause: Callable[[], EndCause | None] = lambda: None  # of an end where all ranks have succeeded
 
     # -- events --------------------------------------------------------------------------------------------------
 
@@ -81,16 +83,16 @@ class Coordinator:
             self._cause_at = now
         cause = cause_of_failure(self.nodes[number].name, report)
         likeliest = self._reports.likeliest_failure(self.attempt)
-        if self.cause is not None and self.cause.verdict == "failed" and likeliest is not None:
+        is_open = self.cause is not None and self.cause.verdict == "failed" and self.cause.kind != TRANSPORT
+        if is_open and likeliest is not None:
             self.cause = cause_of_failure(likeliest["node"], likeliest)  # by now more is known
         self._end_attempt(cause)
 
-    def on_hang(self, why: str, node: str | None, rank: int | None, now: float) -> None:
-        """End an attempt that hangs; node and rank: whom the others wait for, if that is known."""
+    def on_finding(self, cause: EndCause, now: float) -> None:
+        """End an attempt for what the head has found out about it: that it hangs, or which fabric it uses."""
         self._now = now
         if self.phase == RUN:
-            text = short(f"{node}: {why}" if node else why, MAX_WHY_BYTES)
-            self._end_attempt(EndCause("failed", text, node, rank), self._limits.abort_grace)
+            self._end_attempt(cause, self._limits.abort_grace)
 
     def on_drained(self, number: int, report: dict[str, Any], now: float) -> None:
         """Note that no process of the attempt is left on a node, and how its part ended."""
@@ -245,7 +247,8 @@ class Coordinator:
         if self.phase not in (RUN, DRAIN) or not self._ranks.all_over():
             return
         cause = self.cause
-        if cause is None or self._stop_requested or not self._limits.max_restarts:
+        # Another attempt would use the same fabric.
+        if cause is None or cause.kind == TRANSPORT or self._stop_requested or not self._limits.max_restarts:
             self._end_run()
             return
         exhausted = self._restarts.exhausted_reason(self.attempt)
@@ -269,11 +272,10 @@ class Coordinator:
 
     def _end_run(self) -> None:
         self.phase = OVER
-        cause = self.cause or next(iter(self._disconnects), EndCause("succeeded", ""))
-        outcome = dataclasses.asdict(cause)
-        if not cause.note:
-            del outcome["note"]
-        order = {"type": "end", **outcome}
+        if self.cause is None and not self._disconnects:
+            self.cause = self.final_cause()
+        outcome = dataclasses.asdict(self.cause or next(iter(self._disconnects), EndCause("succeeded", "")))
+        order = {"type": "end", **{name: value for name, value in outcome.items() if value or name not in OPTIONAL}}
         for number, node in enumerate(self.nodes):
             if node.state not in (ABSENT, LOST):
                 self._orders.append((number, order))

@@ -10,6 +10,9 @@ from ..._records.frozen import frozen
 from .frames import short
 
 NAMES_SHOWN = 8
+HANG = "hang"
+# What the order that ends a run leaves out where it is empty.
+OPTIONAL = ("note", "kind")
 # Longest reason, in bytes of JSON: an order has to fit into a frame.
 MAX_WHY_BYTES = 1500
 
@@ -18,7 +21,8 @@ MAX_WHY_BYTES = 1500
 class EndCause:
     """Why an attempt ended early: verdict failed, lost or stopped, and the node and rank where it began.
 
-    note: why the run was not restarted, although restarts were allowed.
+    note: why the run was not restarted, although restarts were allowed. kind: what has ended it where no node failed by
+    itself, `hang` or `transport`.
     """
 
     verdict: str
@@ -26,6 +30,7 @@ class EndCause:
     node: str | None = None
     rank: int | None = None
     note: str = ""
+    kind: str = ""
 
 
 def cause_of_failure(name: str, report: dict[str, Any]) -> EndCause:

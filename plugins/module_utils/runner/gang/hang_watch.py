@@ -17,6 +17,8 @@ from ..._records.hang_verdict import describe, judge
 from ..._records.run import Pace
 from ..._text.stamps import utc
 from .coordinator import Coordinator
+from .end_cause import HANG, MAX_WHY_BYTES, EndCause
+from .frames import short
 
 # How long the head waits for the looks of all nodes: two of up to 8 s for each of them, and what many ranks take.
 LOOK_LIMIT_S = 45.0
@@ -57,7 +59,10 @@ class HangWatch:
         orders += [(number, order) for number in running]
         if self._action == "stop" and hang.is_certain:
             self.note_stop()
-            coordinator.on_hang(f"hung: {describe(hang)}", hang.node, next(iter(hang.absent), None), now)
+            why = f"hung: {describe(hang)}"
+            text = short(f"{hang.node}: {why}" if hang.node else why, MAX_WHY_BYTES)
+            cause = EndCause("failed", text, hang.node, next(iter(hang.absent), None), kind=HANG)
+            coordinator.on_finding(cause, now)
         return orders
 
     def tick(self, pace: Pace | None, attempt: int, running: Mapping[int, str], now: float) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from ..._records.hang import Hang, NodeLook
 from ..._records.job import Job
 from ..._records.run import Pace, StalledNode
+from ..._records.transport import TransportVerdict
 from .base import GOODBYE_S, STALLED_S, Gang, heartbeat_s, is_pause, launch_identity
 from .coordinator import OVER, RUN, Coordinator
 from .end_cause import NAMES_SHOWN, join_names
@@ -23,6 +24,7 @@ from .listener import bind, raise_file_limit
 from .next_port import NextPort
 from .restarts import Limits
 from .signs import Signs
+from .transport_watch import TransportWatch
 
 HANDSHAKE_S = 5.0  # a connection that has not proven the key by then is closed
 BACKLOG = 4096
@@ -58,6 +60,8 @@ class Head(Gang):
         self._closed: list[tuple[int, str]] = []
         self._signs = Signs(job.nproc)
         self._hang_watch = HangWatch(job.hang_watch, job.hang_action)
+        self._transport_watch = TransportWatch(job.transport)
+        self.coordinator.final_cause = lambda: self._transport_watch.final_cause(self.coordinator, self._signs)
         self._leavers: dict[int, Connection] = {}  # whose runners have said goodbye, and are about to exit
         self._last_bye = now
         self._max_pending = 0
@@ -110,7 +114,9 @@ class Head(Gang):
         self._deliver_orders()
 
     def report_drained(self, report: dict[str, Any]) -> None:
-        self.coordinator.on_drained(0, report, time.monotonic())
+        now = time.monotonic()
+        self._signs.note(0, self.sign, self.stalled_s, now)
+        self.coordinator.on_drained(0, report, now)
         self._deliver_orders()
 
     def report_look(self, look: NodeLook) -> None:
@@ -121,6 +127,13 @@ class Head(Gang):
             self._deliver(self._hang_watch.watch(self.coordinator, self.pace(now), now))
             self._deliver_orders()
         return self._hang_watch.hang
+
+    def transport(self, now: float) -> TransportVerdict | None:
+        if self._transport_watch.is_needed and self.coordinator.phase == RUN:
+            self._signs.note(0, self.sign, self.stalled_s, now)
+            self._transport_watch.watch(self.coordinator, self._signs, now)
+            self._deliver_orders()
+        return self._transport_watch.verdict
 
     def request_stop(self, why: str, grace: float) -> None:
         self.coordinator.on_stop_request(why, grace)

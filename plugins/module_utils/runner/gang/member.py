@@ -8,6 +8,7 @@ import socket
 import time
 from typing import Any
 
+from ..._records.gang import NodeSign
 from ..._records.hang import NodeLook
 from ..._records.job import Job
 from .base import GOODBYE_S, STALLED_S, Gang, end_order, heartbeat_s, is_pause, launch_identity
@@ -54,6 +55,7 @@ class Member(Gang):
         self._stop_request_until = 0.0
         self._drained_report: dict[str, Any] | None = None
         self._why = "not tried yet"
+        self._sent: NodeSign | None = None
 
     # -- the runner's side ---------------------------------------------------------------------------------------
 
@@ -76,14 +78,19 @@ class Member(Gang):
         timeout = self._job.gang.lost_after if self._started else HEAD_TIMEOUT_S
         if timeout and silence > timeout:
             self._lose(f"no sign of life from the head's runner for {timeout:.0f} s")
-        elif now >= self._next_beat:
+        elif now >= self._next_beat or self._has_news():
             self._next_beat = now + self._beat_s
             self._send_sign()
+
+    def _has_news(self) -> bool:
+        """Return whether the head should know at once what this node knows of the fabric."""
+        return self.sign is not None and self.sign.transport != (self._sent and self._sent.transport)
 
     def _send_sign(self) -> None:
         stalled = {"stalled": self.stalled_s} if self.stalled_s >= STALLED_S else {}
         sign = {} if self.sign is None else {"sign": self.sign.to_short_dict()}
         self._send({"type": "beat", **stalled, **sign})
+        self._sent = self.sign
 
     def report_running(self) -> None:
         self._send({"type": "running"})

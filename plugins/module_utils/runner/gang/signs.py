@@ -67,6 +67,10 @@ class Signs:
         """Note that the process of a node's runner has ended."""
         self._exited.add(number)
 
+    def latest(self, attempt: int) -> dict[int, tuple[float, dict[str, Any]]]:
+        """Return the last sign of each node that is of this attempt, and when it came."""
+        return {number: item for number, item in self._signs.items() if item[1].get("attempt") == attempt}
+
     def statuses(self, nodes: Sequence[GangNode], now: float) -> list[dict[str, Any]]:
         """Return the status of each node as plain data."""
         return [self._status(number, node, now) for number, node in enumerate(nodes)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ansible_collections.muster.train.plugins.module_utils._records import nccl_values
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 
 from ..._findings.finding import Finding, Status
@@ -81,7 +82,7 @@ def _faults(node: NodeView, variable: Variable, values: Mapping[str, Variable]) 
     check = list_rules.CHECKS.get(name)
     if check is not None:
         faults += check(node, variable)
-    elif name in value_rules.LEVELS and value:
+    elif name in nccl_values.LEVELS and value:
         faults += value_rules.level(node, name, value)
     elif name == "NCCL_IB_GID_INDEX":
         hca = values.get("NCCL_IB_HCA")
@@ -135,7 +136,7 @@ def _not_disabled(node: NodeView, disable: Variable | None, fabric: Fabric) -> l
         return []
     if fabric.value != "rdma":
         fault = ("it leaves RDMA enabled on this node, although the fabric is tcp", "1, or unset", "remove it")
-    elif value_rules.integer(disable.value) == 0:
+    elif nccl_values.integer(disable.value) == 0:
         fault = ("0 is the default; it only hides a 1 set elsewhere", "unset", "remove it")
     else:
         return []

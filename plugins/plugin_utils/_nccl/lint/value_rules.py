@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
+from ansible_collections.muster.train.plugins.module_utils._records.nccl_values import LEGACY, integer
 
 from .. import known_variables, tuning
 from ..gid import DYNAMIC
@@ -34,8 +35,6 @@ WORDS = {
     "nccl": ("LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS"),
     "rccl": ("LOC", "XGMI", "NVB", "PIX", "PXB", "PXN", "PHB", "SYS"),
 }
-LEGACY = ("LOC", "PIX", "PXB", "PHB", "SYS")  # the meaning of the old numbers: 0 to 4, and all above 4
-LEVELS = ("NCCL_NET_GDR_LEVEL", "NCCL_P2P_LEVEL")
 # Minimum, maximum and why: bits of the queue pair's attributes (ibv_modify_qp), else what the source distinguishes.
 RANGES = {
     "NCCL_CROSS_NIC": (0, 2, ""),
@@ -55,20 +54,6 @@ LISTED = {
 }
 COLLECTIVES = ("Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce")  # `allreduce:ring;…` since 2.24
 DEBUG = ("VERSION", "WARN", "ATTN", "INFO", "ABORT", "TRACE", "NONE")
-
-
-def integer(text: str) -> int | None:
-    """Read a number as the library does (strtoll with base 0: 0x… hexadecimal, 0… octal); else None."""
-    match = re.fullmatch(r"\s*([+-]?)(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,18})", text)
-    if match is None:
-        return None
-    sign, digits = match.groups()
-    base = 16 if digits[:2] in ("0x", "0X") else 8 if digits.startswith("0") and digits != "0" else 10
-    try:
-        value = int(digits, base)
-    except ValueError:
-        return None
-    return -value if sign == "-" else value
 
 
 def is_on(value: str) -> bool:

@@ -77,6 +77,7 @@ def test_a_job_survives_json() -> None:
         "notice": None,
         "hang_watch": 0,
         "hang_action": "warn",
+        "transport": None,
     }
 
 

@@ -43,7 +43,7 @@ def test_the_whole_request() -> None:
     nothing = ("nproc", "nnodes", "config", "config_name", "module", "master_port", "time_limit", "wait")
     choices = {"config_option": "--config", "launcher": "torchrun", "mode": "auto", "output": "table"}
     switches = {"follow": True, "sync": False, "all": False, "max_restarts": 0, "lines": 0}
-    choices.update(hang_action="warn")
+    choices.update(hang_action="warn", verify_transport="warn")
     profiling = {"rocprof": False, "stats": False, "nsys": False, "profiler_args": []}
     defaults: dict[str, Any] = {
         **dict.fromkeys((*nothing, "rocprof_input", "profile_ranks", "metrics_pattern", "on_end", "page", "run_id")),

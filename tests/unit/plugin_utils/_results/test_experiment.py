@@ -39,6 +39,8 @@ def test_the_record_of_a_run() -> None:
         "parameters": {name: item for name, item in PLAN["parameters"].items() if item["value"] is not None},
         "nodes": ["node0", "node1"],
         "fabric": "tcp",
+        "transport": None,
+        "transport_verdict": None,
         "code": PLAN["code"],
         "versions": PLAN["versions"],
         "controller": PLAN["controller"],

@@ -31,6 +31,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.rank_place i
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import claimed
 from ansible_collections.muster.train.plugins.plugin_utils._results.signatures import text
 from ansible_collections.muster.train.plugins.plugin_utils._results.slot_queue import Queue, queue_lines
+from ansible_collections.muster.train.plugins.plugin_utils._results.transports import texts_of
 from ansible_collections.muster.train.tests.support.screens import Message, errors, kept, page_of, refusal
 from ansible_collections.muster.train.tests.unit.module_utils._records import test_hang
 from ansible_collections.muster.train.tests.unit.plugin_utils._results import (
@@ -52,6 +53,7 @@ from ansible_collections.muster.train.tests.unit.plugin_utils._results import (
     test_rows,
     test_slot_queue,
     test_stacks,
+    test_transports,
     test_unanswered,
     test_uncollected,
     test_verdict,
@@ -104,6 +106,7 @@ def of_reports() -> Iterator[Message]:
     started = ((name, test_report.not_started(name)) for name in test_report.NOT_STARTED)
     yield "not started", named((name, lines or [why]) for name, (why, lines) in started)
     yield "line", named((name, [progress_line(*samples)]) for name, samples in test_progress.LINES.items())
+    yield "fabric", named((name, texts_of(verdict)) for name, verdict in test_transports.VERDICTS.items())
     yield "pace", [f"{pace_text(pace)}  # {[*vars(pace).values()]}" for pace in test_progress.PACES]
 
 

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
-from ansible_collections.muster.train.plugins.module_utils.runner.attempt.attempt import Attempt, lay_out
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.attempt import Attempt
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.prepared import lay_out
 from ansible_collections.muster.train.plugins.module_utils.runner.disk import DiskThread
 from ansible_collections.muster.train.tests.support.jobs import make_job, wait_for
 

@@ -17,7 +17,8 @@ from ansible_collections.muster.train.plugins.module_utils._records.likeness imp
 from ansible_collections.muster.train.plugins.module_utils._records.run import RankFailure
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt import attempt as attempt_module
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt import launcher_failure, memory
-from ansible_collections.muster.train.plugins.module_utils.runner.attempt.attempt import Attempt, lay_out
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.attempt import Attempt
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.prepared import lay_out
 from ansible_collections.muster.train.plugins.module_utils.runner.disk import DiskThread
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.base import report_of
 from ansible_collections.muster.train.tests.support import memory as groups

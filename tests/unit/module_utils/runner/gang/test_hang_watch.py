@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._records.hang import Collective, NodeLook, RankPosition
 from ansible_collections.muster.train.plugins.module_utils._records.run import Pace
 from ansible_collections.muster.train.plugins.module_utils._records.stacks import StackFrame
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.end_cause import HANG, EndCause
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.hang_watch import LOOK_LIMIT_S, HangWatch
 from ansible_collections.muster.train.tests.support.coordinators import end_of, kinds, make_coordinator, report
 
@@ -170,19 +171,20 @@ def test_ranks_that_are_kept_are_so_only_while_the_run_hangs() -> None:
 
 def test_an_attempt_that_hangs_is_stopped_everywhere_and_the_absent_rank_is_the_cause() -> None:
     coordinator = make_coordinator()
-    coordinator.on_hang("hung: rank 1 never came", "n1", 1, 5.0)
+    coordinator.on_finding(EndCause("failed", "n1: hung: rank 1 never came", "n1", 1, kind=HANG), 5.0)
     assert kinds(coordinator.take_orders()) == [(0, "stop"), (1, "stop"), (2, "stop")]
-    coordinator.on_hang("hung: once more", "n2", 2, 6.0)
+    coordinator.on_finding(EndCause("failed", "n2: hung: once more", "n2", 2, kind=HANG), 6.0)
     assert coordinator.take_orders() == []
     for number in range(3):
         coordinator.on_drained(number, report("stopped"), 7.0)
     end = end_of(coordinator.take_orders())
-    assert (end["verdict"], end["node"], end["rank"], end["why"]) == ("failed", "n1", 1, "n1: hung: rank 1 never came")
+    known = (end["verdict"], end["kind"], end["node"], end["rank"], end["why"])
+    assert known == ("failed", HANG, "n1", 1, "n1: hung: rank 1 never came")
 
 
 def test_an_attempt_that_hangs_may_be_followed_by_another() -> None:
     coordinator = make_coordinator(max_restarts=1, lost_after=0)
-    coordinator.on_hang("hung", None, None, 5.0)
+    coordinator.on_finding(EndCause("failed", "hung", kind=HANG), 5.0)
     coordinator.take_orders()
     for number in range(3):
         coordinator.on_drained(number, report("stopped", step=4), 7.0)
@@ -196,5 +198,5 @@ def test_what_is_already_being_stopped_does_not_hang() -> None:
     coordinator = make_coordinator()
     coordinator.on_stop_request("the user", 5.0)
     coordinator.take_orders()
-    coordinator.on_hang("hung", "n1", 1, 5.0)
+    coordinator.on_finding(EndCause("failed", "n1: hung", "n1", 1, kind=HANG), 5.0)
     assert coordinator.take_orders() == []

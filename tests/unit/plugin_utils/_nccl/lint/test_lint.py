@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
+from ansible_collections.muster.train.plugins.module_utils._records.nccl_values import integer
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.library import Library
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.lint.lint import lint, lint_cluster
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.lint.value_rules import integer
 from ansible_collections.muster.train.tests.support.cases import Case, outcomes
 from ansible_collections.muster.train.tests.support.lint_parts import (
     CLUSTER,
