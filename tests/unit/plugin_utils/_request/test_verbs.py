@@ -47,7 +47,7 @@ def test_the_other_verbs() -> None:
 def test_a_benchmark_takes_what_is_not_about_the_program_of_a_launch() -> None:
     assert " ".join(parameter.name for parameter in verbs.VERBS["benchmark"]) == (
         "collective scope min_bytes max_bytes factor dtype warmup iterations check backend channels threads nproc "
-        "nnodes label master_port env all on_end lines time_limit hang_watch hang_action mode output"
+        "nnodes label master_port env all on_end lines time_limit hang_watch hang_action verify_transport mode output"
     )
 
 
