@@ -15,6 +15,10 @@ from .edges import parse_edge
 from .rank import RankState, short
 
 _HCA = re.compile(r"\[(\d{1,4})\]([^\s:\[\]]{1,64}):(\d{1,4})(?::-?\d{1,4}){0,2}/(\w{1,16})(/SHARP)?", re.ASCII)
+# A device that is made of several ports, as 2.20 to 2.23 list it: [0]={[0] mlx5_0:1/RoCE, [1] mlx5_1:1/RoCE}.
+_MERGED = re.compile(r"\{([^{}]{1,400})\}")
+_MEMBER = re.compile(r"\[\d{1,4}\] ([^\s:\[\]]{1,64}):(\d{1,4})/(\w{1,16})", re.ASCII)
+_PORTS = re.compile(r"\bndevs=(\d{1,4})", re.ASCII)
 _SOCKET = re.compile(r"\[\d{1,4}\]([^\s:\[\]]{1,32}):(\S{1,64}?)<\d+>", re.ASCII)
 _OOB = re.compile(r"OOB ([^\s:]{1,32}):(\S{1,64}?)<\d+>", re.ASCII)
 _BOOTSTRAP = re.compile(r"Using (?:\[\d+\])?([^\s:]{1,32}):(\S{1,64}?)<\d+>", re.ASCII)
@@ -54,9 +58,12 @@ def _read_net(rank: RankState, message: str) -> None:
         rank.note(opened=False)
         rank.facts.setdefault("choice_line", short(message))
     elif "Made virtual device" in message:
-        rank.note(merged_nics=True)
+        # Since 2.24 NCCL says so of every device, most of which have one port.
+        ports = _PORTS.search(message)
+        if ports is None or int(ports[1]) > 1:
+            rank.note(merged_nics=True)
     elif ": Using" in message:
-        hcas = _HCA.findall(message)
+        hcas = _HCA.findall(message) or _read_merged(rank, message)
         for index, device, port, link, sharp in hcas:
             # What is in front of a Data Direct device of ConnectX-8 is logged with a suffix since 2.27.
             rank.put("hcas", int(index), (re.sub("_dma$", "", device), int(port), link, bool(sharp)))
@@ -71,6 +78,14 @@ def _read_net(rank: RankState, message: str) -> None:
         # A release before 2.6 does not name its choice, and asks the next network only if the first has no device.
         rank.facts.setdefault("network", short(name)[:40])
         rank.note(choice_line=rank.facts.get("choice_line") or short(message))
+
+
+def _read_merged(rank: RankState, message: str) -> list[tuple[str, str, str, str, str]]:
+    """Return the ports of devices that may have several, as `_HCA` finds them; note whether one has."""
+    devices = [_MEMBER.findall(text) for text in _MERGED.findall(message)]
+    if any(len(ports) > 1 for ports in devices):
+        rank.note(merged_nics=True)
+    return [(str(index), *port, "") for index, port in enumerate(port for ports in devices for port in ports)]
 
 
 def _address(match: re.Match[str]) -> LogAddress:

@@ -159,7 +159,8 @@ class RankLog(Record):
         """
         if "Socket" in network or "TCPX" in network:
             return TCP
-        return RDMA if network.startswith("IB") else _PROVIDERS.get((self.provider or "").partition(";")[0])
+        # Google's plugin for its RDMA hosts is gIB.
+        return RDMA if network.startswith(("IB", "gIB")) else _PROVIDERS.get((self.provider or "").partition(";")[0])
 
 
 @frozen

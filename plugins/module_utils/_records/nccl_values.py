@@ -18,7 +18,13 @@ LISTS = ("NCCL_IB_HCA", "NCCL_SOCKET_IFNAME")
 # Compared by strcasecmp.
 CASELESS = ("NCCL_ALGO", "NCCL_PROTO")
 # What NCCL does not log that it has read (debug.cc, init.cc, param.cc).
-NOT_LOGGED = ("NCCL_DEBUG", "NCCL_NET", "NCCL_CONF_FILE", "NCCL_VERSION")
+NOT_LOGGED = (
+    *("NCCL_DEBUG", "NCCL_NET", "NCCL_CONF_FILE", "NCCL_VERSION", "NCCL_NET_MERGE_LEVEL", "NCCL_P2P_DISABLE"),
+    *("NCCL_NET_PLUGIN", "NCCL_TUNER_PLUGIN", "NCCL_PROFILER_PLUGIN"),  # before 2.28
+    *("NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT", "NCCL_DESYNC_DEBUG"),  # torch's old names
+)
+# How much of a value a record of the log keeps (rank.py there).
+LONGEST = 200
 # Layers of the plan that no launch has set: not all of their variables are the library's.
 INHERITED = ("login", "image", "nccl.conf")
 _LIST = re.compile(r"(\^?=?)(.*)", re.DOTALL)
@@ -41,6 +47,7 @@ def integer(text: str) -> int | None:
 
 def are_alike(name: str, one: str, other: str) -> bool:
     """Return whether two values of a variable mean the same to the library."""
+    one, other = one[:LONGEST], other[:LONGEST]
     if name in LEVELS:
         one, other = _level(one), _level(other)
     numbers = integer(one), integer(other)

@@ -80,7 +80,8 @@ def judge(log: NcclLog, expected: NcclExpectation, is_settled: bool = True) -> N
     findings = [
         *transport,
         *_connections(log, hosts.values(), shown, expected, transport),
-        *_gdr(proofs, expected),
+        # A sender may be without GPUDirect RDMA where receives, which may come later, have it.
+        *_gdr([item for item in proofs if is_settled or item.receives or not item.rank.outside], expected),
         *(_nics(log, hosts.values(), expected, transport) if is_settled else ()),
         *_link_layers(log),
         *_errors(log),

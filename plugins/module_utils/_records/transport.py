@@ -51,7 +51,8 @@ class NodeTransport(Document):
     """What the logs of a node's ranks show of the fabric, as if all connections were made.
 
     verdict: pass, fail or unknown. is_certain: it is fail whatever else will be connected. is_quiet: there are
-    connections to other nodes, and for some seconds no new line. nics are those that are used, of wanted_nics.
+    connections to other nodes, and for some seconds no new line. is_behind: the logs have more than was read so far.
+    nics are those that are used, of wanted_nics.
     """
 
     verdict: str | None = None
@@ -63,6 +64,7 @@ class NodeTransport(Document):
     wanted_nics: int = 0
     finding: TransportFinding | None = None
     variables: list[ReadVariable] = field(default_factory=list)
+    is_behind: bool = False
 
     def shortened(self) -> NodeTransport:
         """Return it so short that it fits into a sign of life."""

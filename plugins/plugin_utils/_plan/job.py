@@ -114,7 +114,7 @@ def job_of(
     ]
     versions, names = facts.versions, {item.name for item in environment}
     defaults = recorder.variables(run_dir, versions.torch if versions else None, names) if watched_s else []
-    defaults += transport.variables(run_dir, environment) if proof else []
+    defaults += transport.variables(run_dir, environment) if proof and not proof.missing else []
     on_end = settings["on_end"]["value"]
     code_dir = facts.code.path if facts.code else facts.workdir.path
     return Job(

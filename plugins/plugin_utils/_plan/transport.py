@@ -74,7 +74,7 @@ def variables(run_dir: str, environment: Sequence[Variable]) -> list[Variable]:
     wanted = (
         (LEVEL, TALKATIVE[0], "verify_transport reads which fabric NCCL uses"),
         (SUBSYSTEMS, ",".join(WANTED), "its connections, and the variables that it read"),
-        (FILE, posixpath.join(run_dir, LOGS, NCCL_LOG), "one for each process: it is collected"),
+        (FILE, posixpath.join(run_dir.replace("%", "%%"), LOGS, NCCL_LOG), "one for each process: it is collected"),
     )
     return [variable(name, value, DEFAULT, reason) for name, value, reason in wanted if name not in names]
 

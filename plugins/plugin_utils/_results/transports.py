@@ -13,6 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.transport_ve
     describe,
     describe_variables,
 )
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._text.table import one_line
 from .causes import Cause, Failure
@@ -25,7 +26,7 @@ def transport_of(runs: Iterable[RunRecord]) -> TransportVerdict | None:
 
 def texts_of(verdict: TransportVerdict) -> list[str]:
     """Return the verdict in one line, and a line for each variable that NCCL did not read as planned."""
-    line = (verdict.finding.line or "") if verdict.finding and verdict.verdict != PASS else ""
+    line = clean(verdict.finding.line or "") if verdict.finding and verdict.verdict != PASS else ""
     shown = [f"  {line}"] if line else []
     return [f"fabric: {describe(verdict)}", *shown, *(f"  {text}" for text in describe_variables(verdict))]
 

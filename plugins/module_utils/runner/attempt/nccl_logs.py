@@ -55,6 +55,7 @@ class NcclLogs:
         self._files: dict[int, _LogFile] = {}  # by PID
         self._parents: dict[int, list[int]] = {}
         self._left = ATTEMPT_BYTES
+        self._is_behind = False  # whether the last look left anything to read
         self._changed_at = time.monotonic()
         self._judged: tuple[object, ...] = ()
 
@@ -66,7 +67,7 @@ class NcclLogs:
         if self._read(pids or (), LAST_LOOK_BYTES if is_last else LOOK_BYTES):
             self._changed_at = time.monotonic()
         is_quiet = time.monotonic() - self._changed_at >= QUIET_S
-        judged = (self._left, is_quiet, tuple(pids or ()))
+        judged = (self._left, is_quiet, self._is_behind, tuple(pids or ()))
         if judged != self._judged or self.report is None:
             self._judged = judged
             self.report = self._judge(list(pids or []), is_quiet)
@@ -92,6 +93,7 @@ class NcclLogs:
                 match = _PID.fullmatch(entry.name)
                 if match and self._is_new(entry, int(match[1]), pids):
                     limit -= self._read_file(entry.path, self._file(int(match[1])), limit)
+        self._is_behind = not limit and self._left > before
         self._left -= before - limit
         return limit < before
 
@@ -143,6 +145,7 @@ class NcclLogs:
             verdict=verdict.verdict,
             is_certain=judge(log, expected, is_settled=False).verdict == FAIL,
             is_quiet=is_quiet and is_connected,
+            is_behind=self._is_behind,
             networks=verdict.networks,
             gdr=verdict.gdr,
             nics=verdict.nics,

@@ -89,12 +89,15 @@ class TransportWatch:
         reports = {number: self._report(number, latest[number][1]) for number in numbers if number in latest}
         nodes = {name: reports.get(number) for number, name in numbers.items()}
         since = {number: self._seconds_since_step(latest, number) for number in numbers}
+        # What a node has not read yet may show the rest.
+        behind = {number for number, report in reports.items() if report is not None and report.is_behind}
         connected = [
             name
             for number, name in numbers.items()
-            if since[number] >= READ_S or ((report := reports.get(number)) is not None and report.is_quiet)
+            if (since[number] >= READ_S and number not in behind)
+            or ((report := reports.get(number)) is not None and report.is_quiet)
         ]
-        is_settled = is_over or (min(since.values()) >= SETTLED_S and not stalled)
+        is_settled = is_over or (min(since.values()) >= SETTLED_S and not stalled and not behind)
         known = conclude(nodes, connected, is_settled)
         # What was proved stays so in this attempt, until another fabric shows.
         is_proved = self.verdict is not None and self.verdict.verdict == PASS and self._attempt == coordinator.attempt

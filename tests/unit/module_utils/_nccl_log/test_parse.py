@@ -6,7 +6,7 @@ from __future__ import annotations
 from ansible_collections.muster.train.plugins.module_utils._nccl_log import parse, rank
 from ansible_collections.muster.train.plugins.module_utils._nccl_log.edges import Transport, parse_transport
 from ansible_collections.muster.train.plugins.module_utils._nccl_log.parse import MOST_RANKS, NcclLogParser
-from ansible_collections.muster.train.tests.support.nccl_logs import GDR, GOOD, choice, edges, log_of
+from ansible_collections.muster.train.tests.support.nccl_logs import GDR, GOOD, choice, edges, log_of, says
 
 
 def feed(data: bytes, size: int) -> NcclLogParser:
@@ -74,6 +74,24 @@ def test_what_precedes_a_connection_may_be_anything() -> None:
     for front in ("2026-11-20T14:30:52.123Z ", f"{'x' * 900}:1:2 ", ""):
         [only] = log_of([f"{front}[0] {way}"]).ranks
         assert only.net[0].count == 1
+
+
+VIRTUAL = "NET/IB : Made virtual device [{0}] name={1} speed=400000 ndevs={2}"
+TWO = "NET/IB : Using [0]={[0] mlx5_0:1/RoCE, [1] mlx5_1:1/RoCE} [1]={[0] mlx5_2:1/RoCE} [RO]; OOB eth0:10.0.0.1<0>"
+
+
+def test_a_device_is_merged_if_it_has_several_ports() -> None:
+    plain = says(0, *(VIRTUAL.format(number, f"mlx5_{number}", 1) for number in range(2)))
+    merged = says(0, VIRTUAL.format(0, "mlx5_0+mlx5_1", 2))
+    assert [log_of(choice(0), lines).ranks[0].merged_nics for lines in (plain, merged)] == [False, True]
+
+
+def test_a_list_of_merged_devices_has_their_ports() -> None:
+    for text, is_merged in ((TWO, True), (TWO.replace(", [1] mlx5_1:1/RoCE", ""), False)):
+        [rank] = log_of(says(0, text)).ranks
+        names = [name for name in ("mlx5_0", "mlx5_1", "mlx5_2") if name in text]
+        assert ([hca.name for hca in rank.hcas], rank.merged_nics) == (names, is_merged)
+        assert {hca.link for hca in rank.hcas} == {"RoCE"}
 
 
 def test_texts_of_errors() -> None:

@@ -57,6 +57,11 @@ def parts(kind: str | None) -> list[RunRecord]:
     ]
 
 
+def test_a_line_of_a_log_is_only_printed() -> None:
+    finding = TransportFinding("nccl transport", None, "tcp", "rdma", "look", "evil\x1b[2J\nfabric: IB")
+    assert all(text.isprintable() for text in transports.texts_of(TransportVerdict("fail", 2, finding=finding)))
+
+
 def test_the_head_has_the_verdict() -> None:
     assert transports.transport_of([RunRecord(node="n0", transport=PASS), RunRecord(node="n1")]) == PASS
     assert transports.transport_of([RunRecord(node="n0")]) is None

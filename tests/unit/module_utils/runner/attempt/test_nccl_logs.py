@@ -19,7 +19,16 @@ from ansible_collections.muster.train.plugins.module_utils.runner.attempt import
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.nccl_logs import NcclLogs
 from ansible_collections.muster.train.tests.support.captures import captures, expected, text
 from ansible_collections.muster.train.tests.support.jobs import make_job
-from ansible_collections.muster.train.tests.support.nccl_logs import GDR, HCAS, NO_GDR, SOCKET, choice, edges, says
+from ansible_collections.muster.train.tests.support.nccl_logs import (
+    GDR,
+    HCAS,
+    NO_GDR,
+    SOCKET,
+    choice,
+    edges,
+    says,
+    ways,
+)
 
 PROOF = TransportProof("fail", True, ["mlx5_0", "mlx5_1"], elsewhere=[])
 PIDS = [100, 101]
@@ -70,6 +79,20 @@ def test_a_node_as_planned(look: Callable[..., NodeTransport]) -> None:
     assert report.finding is None
 
 
+def test_a_log_of_which_there_is_more_is_said_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nccl_logs, "LOOK_BYTES", 600)
+    job, logs = node(tmp_path)
+    reader = NcclLogs(job, PROOF, job.run_dir)
+    behind: list[tuple[bool, str | None]] = []
+    for pid, lines in of_ranks(*GOOD).items():
+        write(logs, pid, lines)
+    while not behind or behind[-1][0]:
+        reader.look(PIDS)
+        assert reader.report is not None
+        behind.append((reader.report.is_behind, reader.report.verdict))
+    assert (len(behind) > 1, behind[-1]) == (True, (False, "pass"))
+
+
 @pytest.mark.parametrize(
     ("logged", "check", "ranks", "certain"),
     [
@@ -80,7 +103,9 @@ def test_a_node_as_planned(look: Callable[..., NodeTransport]) -> None:
             True,
         ),
         ([GOOD[0], choice(1, "Socket") + edges(1, SOCKET)], "nccl transport", "1", True),
-        ([choice(rank) + edges(rank, NO_GDR) for rank in range(2)], "nccl gdr", "0-1", True),
+        # Its receives, which come later, may have it.
+        ([choice(rank) + edges(rank, NO_GDR) for rank in range(2)], "nccl gdr", "0-1", False),
+        ([choice(rank) + way for rank, way in enumerate(ways(GDR, NO_GDR))], "nccl gdr", "0-1", True),
         (
             [choice(rank, hcas=HCAS[:1]) + edges(rank, "NET/IB/0/GDRDMA") for rank in range(2)],
             "nccl nics",

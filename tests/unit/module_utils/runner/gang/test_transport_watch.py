@@ -29,7 +29,7 @@ GOOD: Ranks = [choice(rank) + edges(rank, GDR) for rank in range(2)]
 FALLBACKS: dict[str, tuple[Ranks, str, str, bool]] = {
     "Socket": ([choice(rank, "Socket") + edges(rank, SOCKET) for rank in range(2)], "fail", "nccl transport", True),
     "Socket on one rank": ([GOOD[0], choice(1, "Socket") + edges(1, SOCKET)], "fail", "nccl transport", True),
-    "no GPUDirect": ([choice(rank) + edges(rank, NO_GDR) for rank in range(2)], "fail", "nccl gdr", True),
+    "no GPUDirect": ([choice(rank) + edges(rank, NO_GDR) for rank in range(2)], "fail", "nccl gdr", False),
     "half of the NICs": (
         [choice(rank, hcas=HCAS[:1]) + edges(rank, "NET/IB/0/GDRDMA") for rank in range(2)],
         "fail",
@@ -59,7 +59,9 @@ class Run:
         self.watch = TransportWatch(proof)
         self.coordinator.final_cause = lambda: self.watch.final_cause(self.coordinator, self.signs)
 
-    def report(self, number: int, ranks: Ranks, now: float, step: int | None = None, attempt: int = 0) -> None:
+    def report(
+        self, number: int, ranks: Ranks, now: float, step: int | None = None, attempt: int = 0, **more: Any
+    ) -> None:
         first = 2 * number
         job = make_job(self.home / f"n{number}", [], nnodes=2, nproc=2, world_size=4, first_rank=first, transport=WARN)
         logs = Path(job.run_dir, "logs")
@@ -71,7 +73,7 @@ class Run:
         reader.look([100, 101])
         progress = {} if step is None else {"progress": {"step": step}}
         assert reader.report is not None
-        sign: dict[str, Any] = {"attempt": attempt, "transport": reader.report.to_dict(), **progress}
+        sign: dict[str, Any] = {"attempt": attempt, "transport": {**reader.report.to_dict(), **more}, **progress}
         self.signs.note(number, sign, None, now)
 
     def tick(self, now: float) -> None:
@@ -192,6 +194,18 @@ def test_a_node_whose_storage_does_not_answer_is_waited_for(make: Make) -> None:
         run.signs.stalled_s[1] = 7
         run.tick(now)
     assert run.watch.verdict is None
+
+
+def test_a_node_that_has_not_read_its_logs_to_their_end_is_waited_for(make: Make) -> None:
+    run = make()
+    for now, step in ((0.0, 1), (2.0, 2), (3.0 + SETTLED_S, 4)):
+        run.report(0, GOOD, now, step)
+        run.report(1, [choice(0), choice(1)], now, is_behind=True)
+        run.tick(now)
+    assert run.watch.verdict is None
+    run.report(1, [choice(0), choice(1)], 30.0)
+    run.tick(30.0)
+    assert run.watch.verdict is not None and run.watch.verdict.verdict == "unknown"
 
 
 def test_a_failed_rank_stays_the_cause_and_another_attempt_is_judged_anew(make: Make) -> None:
