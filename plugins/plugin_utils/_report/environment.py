@@ -36,10 +36,6 @@ def _variable(item: Mapping[str, Any]) -> tuple[str, str, str]:
     return str(item.get("name")), str(item.get("value")), _reason(item, "origin", "rule")
 
 
-def _left_alone(item: Mapping[str, Any]) -> tuple[str, str, str]:
-    return str(item.get("name")), "", _reason(item, "rule")
-
-
 def _reason(item: Mapping[str, Any], *keys: str) -> str:
     origin, reason = " ".join(str(item[key]) for key in keys if item.get(key)), str(item.get("reason") or "")
     return ": ".join(filter(None, [origin, reason]))

@@ -18,6 +18,7 @@ RATES = ("tokens_per_s", "samples_per_s", "steps_per_s")
 # evaluations, which the time of a step may include, take less than a hundred steps.
 JUMP_S, JUMP_FACTOR = 60.0, 100.0
 UNKNOWN = math.nan
+LARGEST = 3.4e38  # of the numbers that a program of float32 has
 BATCH = 200
 
 
@@ -88,7 +89,7 @@ class _Reader:
         if step < before:
             self.note("backwards", step, before)
         loss = _number(record.get("loss"))
-        if loss is not None and not math.isfinite(loss):
+        if loss is not None and not abs(loss) <= LARGEST:
             self.note("not_finite", step)
             loss = None
         if self._rate is None:
@@ -105,7 +106,7 @@ class _Reader:
         if milliseconds is not None:
             return milliseconds / 1000
         speed = _finite(record.get("steps_per_s"))
-        if speed:
+        if speed and abs(speed) > 1 / LARGEST:
             return 1 / speed
         now, before = _finite(record.get("time")), self._clock
         self._clock = None if now is None else (now, step)
@@ -146,4 +147,4 @@ def _number(value: object) -> float | None:
 
 def _finite(value: object) -> float | None:
     known = _number(value)
-    return known if known is not None and math.isfinite(known) else None
+    return known if known is not None and abs(known) <= LARGEST else None

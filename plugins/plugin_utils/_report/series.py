@@ -133,10 +133,11 @@ def remarks_of(oddities: Iterable[Oddity]) -> list[Remark]:
 
 
 def with_scores(summaries: Iterable[RankSummary]) -> list[RankSummary]:
-    """Compare each rank with the fastest one, and mark the stragglers."""
+    """Compare each rank with the fastest one that has made its steps, and mark the stragglers."""
     known = list(summaries)
-    fastest = min((rank.step_s for rank in known if rank.step_s), default=None)
-    scores = [fastest / rank.step_s if fastest and rank.step_s else None for rank in known]
+    most = max((rank.lines for rank in known), default=0)
+    fastest = min((rank.step_s for rank in known if rank.step_s and 2 * rank.lines > most), default=None)
+    scores = [min(1.0, fastest / rank.step_s) if fastest and rank.step_s else None for rank in known]
     return [
         dataclasses.replace(rank, score=score, is_straggler=score is not None and score < STRAGGLER_SCORE)
         for rank, score in zip(known, scores, strict=True)

@@ -116,7 +116,11 @@ class SweepCommand:
     def _is_worse(self, course: Course, sample: Mapping[str, Any]) -> bool:
         """Return whether a run that goes on is clearly worse than others, as far as it shows that it has got."""
         is_new = self.prune and not self.interrupt.pressed and course.add(sample)
-        return is_new and self.study is not None and self.study.is_worse(course.curve)
+        if not is_new or self.study is None:
+            return False
+        if course.has_diverged:  # any run that has succeeded is better
+            return any(point.value is not None for point in self.sweep.points)
+        return self.study.is_worse(course.curve)
 
     def keep(self, point: Point) -> Point:
         """Keep what is known of a point."""

@@ -27,14 +27,18 @@ class Course:
     def __init__(self, objective: str) -> None:
         self._name = parse_order(objective).name
         self.curve: dict[str, float] = {}
+        self.has_diverged = False  # its last value is not a number
         self.why: str | None = None
 
     def add(self, sample: Mapping[str, Any]) -> bool:
         """Add what a sample of the run shows; return whether it is at a new checkpoint."""
         progress = Progress.optional(sample.get("progress"))
         checkpoint, value = _checkpoint(progress), getattr(progress, self._name, None)
-        if checkpoint is None or value is None or not math.isfinite(value) or str(checkpoint) in self.curve:
+        if checkpoint is None or value is None:
             return False
+        self.has_diverged = not math.isfinite(value)
+        if self.has_diverged or str(checkpoint) in self.curve:
+            return self.has_diverged
         self._fill(checkpoint)
         self.curve[str(checkpoint)] = value
         return True
@@ -50,11 +54,13 @@ class Course:
 
     def why_worse(self, points: Iterable[Point]) -> str:
         """Return how the run compares with the others of its sweep at its last checkpoint."""
+        if self.has_diverged:
+            return f"its {self._name} is not a number any more"
         checkpoint = max(self.curve, key=int)
         others = [curve[checkpoint] for point in points if (curve := _curve(point)) and checkpoint in curve]
         value, median = number_text(self.curve[checkpoint]), number_text(statistics.median(others))
         part = f"{int(checkpoint) * 100 // CHECKPOINTS} %"
-        runs = f"{len(others)} runs that succeeded"
+        runs = f"the {len(others)} successful runs with a value there"
         return f"{self._name} {value} after {part} of its steps, where the median of {runs} is {median}"
 
 

@@ -89,7 +89,10 @@ class Study:
         # Runs go on one after the other, each to its end, so that there is always a median to compare with; successive
         # halving would need many that have got as far as each other.
         pruner = optuna.pruners.MedianPruner(FEWEST_RUNS, FIRST_CHECKPOINT, n_min_trials=FEWEST_RUNS)
-        running = optuna.trial.create_trial(state=optuna.trial.TrialState.RUNNING, intermediate_values=_steps(curve))
+        # The pruner takes the best of the values that it is given, and what counts is the last one.
+        last = max(curve, key=int)
+        values = _steps({last: curve[last]})
+        running = optuna.trial.create_trial(state=optuna.trial.TrialState.RUNNING, intermediate_values=values)
         return bool(pruner.prune(self._study, running))
 
     def _open_kept(self) -> OptunaStudy | None:

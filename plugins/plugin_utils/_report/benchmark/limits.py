@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from ..._cluster.machines import machine
 from .definitions import FACTORS, crossing
-from .links import BenchmarkNode, Rate, between_gpus, by_rdma, by_tcp
+from .links import GLOO, BenchmarkNode, Rate, adapters, between_gpus, by_rdma, by_tcp
 
 
 @frozen
@@ -29,6 +29,11 @@ class Setup:
     fabric: str
     nnodes: int
     nproc: int
+
+    @property
+    def is_rdma(self) -> bool:
+        """Whether ranks reach other nodes by RDMA, which Gloo does not."""
+        return self.backend != "gloo" and self.fabric == "rdma"
 
     @property
     def per_node(self) -> int:
@@ -102,9 +107,11 @@ def _across(setup: Setup, places: Sequence[BenchmarkNode]) -> Bound:
     if setup.scope == "rails" and setup.nproc > 1:
         share /= setup.nproc
         text += f", shared by {setup.nproc} groups"
-    elif setup.collective == "send_recv" and setup.per_node > 1:
-        share /= setup.per_node
-        text += f", of which one of {setup.per_node} ranks sends to the next node"
+    elif setup.collective == "send_recv" and setup.is_rdma and setup.per_node > 1:
+        # The one rank that sends to the next node uses the adapters near its GPU; sockets use every interface.
+        parts = min(setup.per_node, *(len(adapters(place)) or 1 for place in places))
+        share /= parts
+        text += f", of which one of {setup.per_node} ranks sends to the next node, by 1/{parts} of the adapters"
     part = crossing(setup.collective, setup.nodes, setup.per_node)
     factor = FACTORS[setup.collective](setup.ranks)
     if abs(part - factor) > 1e-9:
@@ -114,8 +121,8 @@ def _across(setup: Setup, places: Sequence[BenchmarkNode]) -> Bound:
 
 def _network(setup: Setup, place: BenchmarkNode) -> Rate:
     if setup.backend == "gloo":
-        return by_tcp(place, "GLOO_SOCKET_IFNAME")
-    return by_rdma(place) if setup.fabric == "rdma" else by_tcp(place, "NCCL_SOCKET_IFNAME")
+        return by_tcp(place, GLOO)
+    return by_rdma(place) if setup.is_rdma else by_tcp(place, "NCCL_SOCKET_IFNAME")
 
 
 def _least(rates: Sequence[tuple[Rate, BenchmarkNode]]) -> tuple[Rate, str]:

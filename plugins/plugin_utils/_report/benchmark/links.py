@@ -18,6 +18,10 @@ NEAR = ("PIX", "PXB")
 GIGABIT = 8.0  # Gb/s in a GB/s
 
 
+# The variable that names the interfaces of Gloo.
+GLOO = "GLOO_SOCKET_IFNAME"
+
+
 @frozen
 class Rate:
     """GB/s in one direction, None where it is not known, and how it follows from the facts, in words."""
@@ -74,9 +78,14 @@ def _gpu_pcie(place: BenchmarkNode) -> Rate | None:
     return Rate(rate, f"PCIe {generation}.0 with {device.link_width} lanes on GPU {device.index}")
 
 
+def adapters(place: BenchmarkNode) -> Sequence[HcaPort]:
+    """Return the ports that NCCL uses for the ranks of a node."""
+    return _near(place, _taken(place))
+
+
 def by_rdma(place: BenchmarkNode) -> Rate:
     """Return what the adapters that NCCL uses for these ranks carry to other nodes: each at most what its PCIe does."""
-    ports = _near(place, _taken(place))
+    ports = adapters(place)
     if not ports:
         return Rate(None, "no adapter that NCCL can use is known")
     rates: dict[str, float] = {}
@@ -109,7 +118,8 @@ def by_tcp(place: BenchmarkNode, variable: str) -> Rate:
     net, value = place.node.facts.net, place.environment.get(variable)
     if net is None or not value:
         return Rate(None, f"{variable} is not set, so that the interface is not known")
-    devices = grammar.parse(value)
+    # Gloo's names are whole ones, NCCL's the beginnings of names.
+    devices = grammar.parse(f"={value}" if variable == GLOO else value)
     speeds = {name: speed for name, speed in net.speeds.items() if devices.takes(name)}
     if not speeds:
         return Rate(None, f"the speed of {value.lstrip('=')} is not known")

@@ -84,11 +84,19 @@ def slowest_group(benchmark: Benchmark) -> str | None:
     return f"{ranks}: {bandwidth(least.busbw_gb_per_s)} GB/s at {size_text(benchmark.sizes[-1].bytes)}{below}"
 
 
+# More than a benchmark takes (64 GiB), and more than any link carries in GB/s.
+LARGEST_BYTES, LARGEST_BUSBW = 1 << 40, 1e9
+
+
 def curve_of(document: Mapping[str, Any]) -> list[tuple[int, float]]:
     """Return the sizes and bus bandwidths of a benchmark's document, which may hold anything."""
     sizes = document.get("sizes")
     pairs = [(as_dict(item).get("bytes"), as_number(as_dict(item).get("busbw_gb_per_s"))) for item in _listed(sizes)]
-    return [(size, busbw) for size, busbw in pairs if isinstance(size, int) and size > 0 and busbw is not None]
+    return [
+        (size, busbw)
+        for size, busbw in pairs
+        if isinstance(size, int) and 0 < size <= LARGEST_BYTES and busbw is not None and 0 <= busbw < LARGEST_BUSBW
+    ]
 
 
 def date_of(document: Mapping[str, Any]) -> str:

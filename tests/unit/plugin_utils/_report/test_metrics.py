@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from typing import Any
@@ -51,6 +52,13 @@ def test_the_step_of_all_epochs_counts() -> None:
 def test_lines_that_are_not_json_objects_are_counted() -> None:
     known = read_rank(3, [b'{"step": 1}\n', b'{"step": 2, "lo\n', b"\xff\xfe\n", b"[1]\n", b"\n", b'{"step": 3}\n'])
     assert (list(known.steps), known.oddities) == ([1, 3], [Oddity("broken", 3, 3)])
+
+
+def test_numbers_beyond_those_of_a_program_are_not_known() -> None:
+    huge = {"loss": 1e308, "steps_per_s": 1e-320, "tokens_per_s": 1e308}
+    metrics = read_rank(0, [json.dumps({"step": 1, **huge}).encode()])
+    assert [math.isnan(column[0]) for column in (metrics.losses, metrics.step_times)] == [True, True]
+    assert [oddity.kind for oddity in metrics.oddities] == ["not_finite"]
 
 
 def test_a_loss_that_is_not_a_number_is_counted_and_not_drawn() -> None:

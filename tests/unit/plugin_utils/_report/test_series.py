@@ -66,6 +66,13 @@ def test_the_limit_of_a_straggler(milliseconds: float, stragglers: list[int]) ->
     assert reduce(rank_of(0), slow).stragglers == stragglers
 
 
+def test_a_rank_that_has_ended_early_makes_no_stragglers_of_the_others() -> None:
+    early = rank_of(0, *(line(0, step, step_ms=0.5) for step in range(1, 6)))
+    others = [rank_of(rank, *(line(rank, step, step_ms=100.0) for step in range(1, 12))) for rank in range(1, 4)]
+    metrics = reduce(early, *others)
+    assert (metrics.stragglers, [rank.score for rank in metrics.ranks]) == ([], [1.0] * 4)
+
+
 def test_few_step_times_make_no_straggler() -> None:
     metrics = reduce(rank_of(0), rank_of(1, *(line(1, step, step_ms=900.0) for step in range(1, 5))))
     assert (metrics.stragglers, metrics.ranks[1].step_s) == ([], None)

@@ -101,6 +101,19 @@ def test_what_is_worse_than_the_median(
     assert study.is_worse(course_of([sample(step, value)], objective).curve) is worse
 
 
+def test_what_counts_is_the_last_value_and_not_the_best(tmp_path: Path) -> None:
+    study = Study(tmp_path, sweep_of([1.0, 2.0, 3.0, 4.0]))
+    assert study.is_worse(course_of([sample(20, 3.5), sample(50, 1e6)]).curve)
+    assert not study.is_worse(course_of([sample(20, 1e6), sample(50, 3.5)]).curve)
+
+
+def test_a_run_whose_objective_is_no_number_any_more_has_diverged() -> None:
+    course = Course("loss")
+    assert [course.add(sample(step, value)) for step, value in ((20, 3.5), (31, float("nan")))] == [True, True]
+    assert (course.has_diverged, course.curve) == (True, {"2": 3.5})
+    assert not course_of([sample(20, float("inf")), sample(31, 3.0)]).has_diverged
+
+
 def test_a_run_that_was_pruned_is_not_compared_with(tmp_path: Path) -> None:
     sweep = sweep_of([1.0, 2.0, 3.0, 4.0])
     sweep = sweep.with_point(replace(sweep.points[0], outcome="pruned", value=None))
@@ -116,4 +129,6 @@ LINES = {
 
 
 def test_the_reason_has_both_values() -> None:
-    assert [text in LINES["why a run is pruned"][0] for text in ("5.5", "20 %", "4 runs", " is 5")] == [True] * 4
+    assert [text in LINES["why a run is pruned"][0] for text in ("5.5", "20 %", "4 successful runs", " is 5")] == [
+        True
+    ] * 4

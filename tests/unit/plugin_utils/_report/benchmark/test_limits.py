@@ -67,6 +67,21 @@ def test_each_collective_crosses_the_network_in_its_own_way(collective: str, gb_
     assert bounds(limit)["the network of a node"] == round(gb_per_s, 1)
 
 
+@pytest.mark.parametrize(
+    ("hcas", "gb_per_s"), [(COMPUTE, 50.0), ("mlx5_0", 50.0)], ids=["an adapter a GPU", "one adapter"]
+)
+def test_a_rank_that_sends_alone_has_the_adapters_near_it(hcas: str, gb_per_s: float) -> None:
+    limit = limit_of(setup("send_recv"), places("dgx_h100_ib", 2, 8, hcas))
+    assert bounds(limit)["the network of a node"] == gb_per_s
+
+
+def test_sockets_carry_what_one_rank_sends_by_every_interface() -> None:
+    gloo = setup("send_recv", backend="gloo")
+    limit = limit_of(gloo, places("dgx_h100_ib", 2, 8, GLOO_SOCKET_IFNAME="enp41s0f1np1"))
+    assert bounds(limit)["the network of a node"] == 12.5
+    assert limit_of(gloo, places("dgx_h100_ib", 2, 8, GLOO_SOCKET_IFNAME="enp41s0f1np")).gb_per_s is None
+
+
 def test_the_slowest_node_bounds_all() -> None:
     fast, slow = place("dgx_h100_ib", "fast", 8, COMPUTE), place("dgx_h100_ib", "slow", 8, "mlx5_0")
     limit = limit_of(setup(nnodes=2, nproc=8), [fast, slow])

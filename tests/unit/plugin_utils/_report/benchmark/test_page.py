@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.muster.train.plugins.plugin_utils._report import charts
 from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.outcome import COLUMNS, is_alike, to_csv
 from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.page import render
+from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.text import curve_of
 from ansible_collections.muster.train.tests.support.benchmark_parts import benchmark
 
 BEFORE = replace(
@@ -31,6 +32,12 @@ def test_the_curves_are_drawn_against_the_limit_and_earlier_runs() -> None:
         assert text in bandwidths
     for text in ("p50", "p99", "limit", "time in us"):
         assert text in latencies
+
+
+def test_an_earlier_document_may_hold_anything() -> None:
+    sizes = [{"bytes": size, "busbw_gb_per_s": busbw} for size, busbw in ((10**400, 1.0), (8, 1e308), (16, 2.0))]
+    assert curve_of({"sizes": [*sizes, {"bytes": True, "busbw_gb_per_s": None}]}) == [(16, 2.0)]
+    assert figures(render(benchmark(), [{**BEFORE, "sizes": sizes}]))
 
 
 def test_wrong_results_are_the_headline() -> None:
