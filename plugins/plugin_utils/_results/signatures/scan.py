@@ -15,7 +15,7 @@ from typing import BinaryIO
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
 from .pattern import Pattern
-from .signature import Signature
+from .signature import NOTICE, Signature
 
 BLOCK_BYTES = 1 << 20
 # Of a line, on each side of a word: progress bars write lines without end.
@@ -36,6 +36,8 @@ WORDS = tuple(
     )
 )
 _STAMP = re.compile(rb"[\[(]?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)Z?[\])]? ?")
+# What NCCL says behind this made nothing fail.
+_INFORMATION = b"NCCL INFO"
 _RANK = re.compile(rb"\[rank(\d{1,7})\]")
 
 
@@ -99,11 +101,13 @@ class Scanner:
 
     def _best(self, line: bytes, words: Iterable[bytes]) -> Signature | None:
         best: tuple[int, Signature] | None = None
+        failure = line.partition(_INFORMATION)[0]
         for word in words:
             for size, pattern, signature in self._by_word[word]:
                 if best is not None and size <= best[0]:
                     break
-                if pattern.matches(line):
+                is_whole = signature.kind == NOTICE or any(_INFORMATION in part for part in pattern.parts)
+                if pattern.matches(line if is_whole else failure):
                     best = (size, signature)
                     break
         return best[1] if best else None

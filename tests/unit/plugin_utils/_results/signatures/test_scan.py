@@ -10,12 +10,26 @@ import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._results.signatures import scan
 from ansible_collections.muster.train.plugins.plugin_utils._results.signatures.diagnosis import scanner
-from ansible_collections.muster.train.plugins.plugin_utils._results.signatures.scan import Sighting
-from ansible_collections.muster.train.plugins.plugin_utils._results.signatures.signature import load
+from ansible_collections.muster.train.plugins.plugin_utils._results.signatures.scan import Scanner, Sighting
+from ansible_collections.muster.train.plugins.plugin_utils._results.signatures.signature import load, parse
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
 XID = "NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
+NO_PLUGIN = (
+    "n0:1:2 [0] NCCL INFO NET/Plugin : dlerror=libnccl-net.so: cannot open shared object file: No such file or directory "
+    "No plugin found (libnccl-net.so), using internal implementation"
+)
 STEP = "2026-11-20T14:30:51.000Z step 1 loss 2.3\n"
+
+ENTRY = """
+- name: a
+  line: "NCCL INFO the end"
+  cause: c
+  fix: f
+  source: s
+  example: x
+  near_miss: y
+"""
 
 
 def sightings(log: str | bytes) -> list[Sighting]:
@@ -61,6 +75,24 @@ def test_of_two_that_match_the_one_that_says_more_counts() -> None:
         "oom_cgroup",
         "xid_79",
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        (NO_PLUGIN, []),
+        ("n0:1:2 [0] NCCL INFO NET/IB : No device found.", ["nccl_socket_fallback"]),
+        (f"{OOM} {NO_PLUGIN}", ["cuda_out_of_memory"]),
+        (NO_PLUGIN.partition("dlerror=")[2], ["library_missing"]),
+    ],
+)
+def test_what_nccl_says_for_information_is_no_cause(line: str, names: list[str]) -> None:
+    assert [name for name, *_rest in facts(line)] == names
+
+
+def test_an_entry_that_names_information_finds_it() -> None:
+    (entry,) = parse(ENTRY)
+    assert Scanner([entry]).best(b"n0:1:2 [0] NCCL INFO the end") == entry
 
 
 def test_ranks_beyond_the_bound_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
