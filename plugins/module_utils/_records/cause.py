@@ -42,6 +42,7 @@ _RANK = re.compile(r"^\[rank\d+\]:\s?")
 # The type that Python and torch's error file put before the text of an exception.
 _TYPE = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s*|$)")
 TAIL_LINES = 20
+TRACEBACK = "Traceback (most recent call last)"
 
 T = TypeVar("T")
 
@@ -73,7 +74,7 @@ def last_traceback(lines: Sequence[str]) -> list[str]:
     """Return the last traceback in a log, to the line that names the exception."""
     traceback: list[str] = []
     for line in (_RANK.sub("", line) for line in lines):
-        if line.startswith("Traceback (most recent call last)"):
+        if line.startswith(TRACEBACK):
             traceback = [line]
         elif traceback and not _EXCEPTION.match(traceback[-1]):
             traceback.append(line)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.cause import (
+    TRACEBACK,
     judge_launcher,
     judge_rank,
     last_exception,
@@ -29,7 +30,8 @@ _SOURCE = re.compile(r"\[[^\]\s]*\.(?:cc|cpp|h|hpp|cu):\d+\] ?")
 
 
 # What the C++ library prints of a thread that it has to destroy, and how docs/first-workload.md says to avoid that.
-_THREAD = "terminate called without an active exception"
+_TERMINATE = "terminate called "
+_THREAD = f"{_TERMINATE}without an active exception"
 _AT_EXIT = (
     "terminate called without an active exception: a library's thread still ran, as it does where the process ends "
     "before torch.distributed.destroy_process_group()"
@@ -55,6 +57,19 @@ class Cause:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         return {**dataclasses.asdict(self), "traceback": list(self.traceback)}
+
+    def telling(self, tail: Sequence[str]) -> Sequence[str]:
+        """Return what of the last lines can explain it: of an exception or a signal its own, and of a mere exit all.
+
+        The lines before may be warnings that it survived.
+        """
+        if not self.signal and not self.exception:
+            return tail
+        for begin in [_TERMINATE] if self.signal else [TRACEBACK, str(self.exception)]:
+            numbers = [number for number, line in enumerate(tail) if begin in line]
+            if numbers:
+                return tail[numbers[-1] :]
+        return []
 
 
 @frozen

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records.cause import last_exception, split_exception
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import read_likeness
 from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RunRecord
@@ -17,7 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._cluster.starter import kind_of
 from .._text.table import names, node_names, one_line, table
 from . import unanswered
-from .causes import ordered
+from .causes import Cause, ordered
 from .events import replaced_by
 from .grep import Grep
 from .infos import Info
@@ -139,7 +140,8 @@ def already_ended(infos: Iterable[Info], run_id: str | None) -> list[str]:
 def explanation(verdict: Verdict) -> list[str]:
     """Return why, the cause first, what is known of it, what followed from it, and the last lines of that rank."""
     tail = verdict.log_tail or (verdict.cause.traceback if verdict.cause else [])
-    lines = [f"  {clean(verdict.why)}", *advice(verdict.why, tail)] if verdict.why else []
+    telling = verdict.cause.telling(tail) if verdict.cause else tail
+    lines = [f"  {clean(verdict.why)}", *advice(verdict.why, telling)] if verdict.why else []
     lines += [f"    then {one_line(text, WHY)}" for text in verdict.consequences[:CONSEQUENCES]]
     if len(verdict.consequences) > CONSEQUENCES:
         lines.append(f"    and {len(verdict.consequences) - CONSEQUENCES} more")
@@ -175,7 +177,11 @@ def not_started(infos: Sequence[Info], together: str | None) -> tuple[str, list[
     lines = unanswered.lines(failed)
     last_lines = failed[0].run.log_tail
     lines += [clean(together)] if together else []
-    known = [*advice(lines[0], last_lines), *_tail(failed[0].node, None, last_lines)]
+    # An answer without a run has no more than its last lines.
+    exception, _message = split_exception(last_exception(last_lines))
+    is_why = exception is not None and exception in lines[0]
+    telling = Cause(failed[0].node, exception=exception if is_why else None).telling(last_lines)
+    known = [*advice(lines[0], telling), *_tail(failed[0].node, None, last_lines)]
     return lines[0], [*(f"  {line}" for line in lines), *known]
 
 

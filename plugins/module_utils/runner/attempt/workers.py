@@ -13,6 +13,7 @@ import re
 import signal
 from collections.abc import Sequence
 
+from ..._records.cause import TRACEBACK
 from ..._records.job import Job
 from ..._records.run import RankFailure
 from .launcher_failure import describe
@@ -20,7 +21,6 @@ from .logs import TAIL_LINES
 
 # An uncaught exception of a rank with a process group (distributed_c10d.py, _distributed_excepthook).
 _RANK = re.compile(r"\[rank([0-9]{1,7})\]:(?: (.*))?$")
-_TRACEBACK = "Traceback (most recent call last)"
 # Between the tracebacks of exceptions that belong together (traceback.py).
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 # A process of torch.multiprocessing.spawn that raised, or that ended (multiprocessing/spawn.py, ProcessContext.join).
@@ -56,7 +56,7 @@ class Workers:
         if match := _RANK.match(line):
             named = self._of(self._ranks, match[1])
             named.tail.append(match[2] or "")
-            if named.tail[-1].startswith(_TRACEBACK):
+            if named.tail[-1].startswith(TRACEBACK):
                 self._fail(named, 1, now)
         elif match := _RAISED.match(line):
             self._current, self._has_ended = self._of(self._processes, match[1]), False
@@ -79,7 +79,7 @@ class Workers:
             return
         named.tail.append(line)
         # Frames are indented, and an empty line follows the exception before it.
-        self._has_ended = not line if self._has_ended else bool(line) and not line.startswith((" ", _TRACEBACK))
+        self._has_ended = not line if self._has_ended else bool(line) and not line.startswith((" ", TRACEBACK))
 
     @staticmethod
     def _of(named: dict[int, _Named], number: str) -> _Named:

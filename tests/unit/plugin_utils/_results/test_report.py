@@ -201,6 +201,17 @@ def test_a_known_line_is_explained_below_the_cause() -> None:
     assert len(shown[1:3]) == 2
 
 
+def test_a_line_that_the_rank_survived_explains_no_exception() -> None:
+    survived = "RuntimeError: CUDA error: uncorrectable ECC error encountered"
+    tail = [survived, "Traceback (most recent call last):", "ValueError: x"]
+    first = {"rank": 0, "exit_code": 1, "signal": None, "message": "ValueError: x", "log_tail": tail}
+    shown = report.explanation(judge([run("node0", "failed", first=first, world_size=2)]))
+    assert not set(shown) & set(advice(None, [survived]))
+    answer = {"failed": True, "msg": "failed: rank 0: ValueError: x"}
+    _why, lines = report.not_started(read_infos([("node0", {**answer, "log_tail": tail})]), None)
+    assert not set(lines) & set(advice(None, [survived]))
+
+
 def test_a_known_line_of_a_node_that_did_not_start_is_explained() -> None:
     no_gpus = 'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].'
     answer = {"failed": True, "msg": "node2: no container", "why": "no container", "log_tail": [no_gpus]}
