@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -64,30 +64,6 @@ def place(runs: Iterable[dict[str, Any]]) -> tuple[str, int | None]:
 def aborted(step: float, total: float | None, **rank: Any) -> list[dict[str, Any]]:
     rank = {"log_tail": ["terminate called without an active exception"], **rank}
     return [failed("node1", failure(3, None, "SIGABRT", **rank), progress={"step": step, "total_steps": total})]
-
-
-TAIL = ("survived", "[rank0]: Traceback (most recent call last):", "ValueError: x", "after it")
-WATCHDOG = ("survived", "terminate called after throwing an instance of 'c10::DistBackendError'", "  what():  y")
-
-
-@pytest.mark.parametrize(
-    ("known", "tail", "lines"),
-    [
-        ({"exit_code": 1, "exception": "ValueError"}, TAIL, TAIL[1:]),
-        ({"exit_code": 1, "exception": "ValueError"}, [*TAIL[:2], *TAIL], TAIL[1:]),
-        ({"exit_code": 1, "exception": "ValueError"}, ["survived", *TAIL[2:]], TAIL[2:]),
-        ({"exit_code": 1, "exception": "ValueError"}, ["survived"], []),
-        ({"signal": "SIGKILL"}, TAIL, []),
-        ({"signal": "SIGABRT", "exception": "ValueError"}, TAIL, []),
-        ({"signal": "SIGABRT"}, WATCHDOG, WATCHDOG[1:]),
-        ({"exit_code": 1}, TAIL, TAIL),
-        ({}, [], []),
-    ],
-)
-def test_only_the_end_explains_an_exception_or_a_signal(
-    known: dict[str, Any], tail: Sequence[str], lines: Sequence[str]
-) -> None:
-    assert list(Cause("n0", **known).telling(tail)) == list(lines)
 
 
 def lost_peer(rank: int, time: float = 100.0, **more: Any) -> dict[str, Any]:

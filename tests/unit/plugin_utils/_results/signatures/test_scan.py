@@ -16,8 +16,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.signatures.s
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
 XID = "NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
 NO_PLUGIN = (
-    "n0:1:2 [0] NCCL INFO NET/Plugin : dlerror=libnccl-net.so: cannot open shared object file: No such file or directory "
-    "No plugin found (libnccl-net.so), using internal implementation"
+    "n0:1:2 [0] NCCL INFO NET/Plugin : dlerror=libnccl-net.so: cannot open shared object file: No such file or "
+    "directory No plugin found (libnccl-net.so), using internal implementation"
 )
 STEP = "2026-11-20T14:30:51.000Z step 1 loss 2.3\n"
 
