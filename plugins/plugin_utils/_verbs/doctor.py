@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,12 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._action.files import read_text, relative
 from .._findings.errors import UserError, error_record
 from .._request.hints import command
+from .._results.aorta import SOURCE
 from .._results.collected import RANK
 from .._results.events import stand_in
 from .._results.ranks import planned
 from .._results.signatures import text
-from .._results.signatures.diagnosis import LogPlace, diagnose, scanner
+from .._results.signatures.diagnosis import FailedPlace, LogPlace, diagnose, scanner
 from .._results.uncollected import size_text
 from .._text.table import one_line
 from .experiments import newest, read_record
@@ -28,6 +29,8 @@ from .step import Conclude, Conclusion, Play
 
 # What a collect keeps of a node: the logs of its launcher and its runner, and of ranks that are not planned there.
 LOGS = ("nodes/*/*.log", "ranks/*.log")
+# What `import` has linked: the logs of nodes, or that of a point of a sweep.
+IMPORTED_LOGS = ("logs/node_*.txt", "logs/run_output.log")
 
 
 @frozen
@@ -47,7 +50,7 @@ def report(play: Play) -> Conclusion:
     if path:
         if run_id:
             raise UserError(clean(f"run_id and file: expected one of them, saw {run_id} and {path}"))
-        return _report(play, None, [Log(Path(path).expanduser(), path)], [])
+        return _report(play, None, [Log(Path(path).expanduser(), path)])
     run_id = run_id or newest(play, 1)[0]
     record, home = read_record(play, run_id), Path(play.request["experiments"], run_id)
     logs = list(_logs_of(home, record))
@@ -55,10 +58,30 @@ def report(play: Play) -> Conclusion:
         collect = command("collect", run_id, play.request.get("call"))
         raise UserError(clean(f"no logs of {run_id} in {relative(home)}; to collect them: {collect}"))
     why = f": {one_line(record['why'])}" if record.get("why") else ""
-    return _report(play, run_id, logs, [clean(f"{run_id}  {record.get('verdict') or 'unknown'}{why}")])
+    title = clean(f"{run_id}  {record.get('verdict') or 'unknown'}{why}")
+    return _report(play, run_id, logs, [title], _failed(record), has_succeeded=record.get("verdict") == "succeeded")
 
 
-def _report(play: Play, run_id: str | None, logs: list[Log], title: list[str]) -> Conclusion:
+def _failed(record: Mapping[str, Any]) -> FailedPlace | None:
+    cause = as_dict(record.get("cause"))
+    if not cause:
+        return None
+    traceback = cause.get("traceback")
+    texts = [record.get("why"), cause.get("message"), *(traceback if isinstance(traceback, list) else [])]
+    return FailedPlace(
+        cause.get("node"), cause.get("rank"), [line for text in texts for line in str(text).splitlines()]
+    )
+
+
+def _report(
+    play: Play,
+    run_id: str | None,
+    logs: list[Log],
+    title: Sequence[str] = (),
+    failed: FailedPlace | None = None,
+    *,
+    has_succeeded: bool = False,
+) -> Conclusion:
     places: list[LogPlace] = []
     errors: list[dict[str, Any]] = []
     size = 0
@@ -69,7 +92,9 @@ def _report(play: Play, run_id: str | None, logs: list[Log], title: list[str]) -
                 size += stream.tell()
         except OSError as error:
             why = str(error.strerror or error)
-            message = f"{log.name} could not be read: {why}; expected a file that you may read"
+            message = (
+                f"{'' if run_id else 'file: '}{log.name} could not be read: {why}; expected a file that you may read"
+            )
             errors.append(error_record(clean(message), log.node, "log", why, "a file that you may read"))
             continue
         ranks = (sighting.rank if log.rank is None else log.rank for sighting in sightings)
@@ -79,7 +104,7 @@ def _report(play: Play, run_id: str | None, logs: list[Log], title: list[str]) -
     problems, read = [str(error["message"]) for error in errors], len(logs) - len(errors)
     if not read:
         raise UserError("; ".join(problems))
-    diagnoses = diagnose(places)
+    diagnoses = diagnose(places, failed)
     nothing = f"no line of a known cause in {read} log{'s' * (read != 1)} ({size_text(size)})"
     document = {
         "run_id": run_id,
@@ -90,7 +115,7 @@ def _report(play: Play, run_id: str | None, logs: list[Log], title: list[str]) -
         "diagnoses": [diagnosis.to_dict() for diagnosis in diagnoses],
         "errors": errors,
     }
-    shown = text.lines(diagnoses, play.width) if diagnoses else [nothing]
+    shown = text.lines(diagnoses, play.width, has_succeeded=has_succeeded) if diagnoses else [nothing]
     return Conclusion(lines=[*title, *shown, *[""] * bool(problems), *problems], document=document)
 
 
@@ -105,7 +130,7 @@ def _logs_of(home: Path, record: Any) -> Iterator[Log]:
         for rank in range(part.first_rank, part.first_rank + part.nproc)
     }
     nodes: dict[str, str] = {}
-    for pattern in LOGS:
+    for pattern in IMPORTED_LOGS if SOURCE in as_dict(record) else LOGS:
         for path in sorted(home.glob(pattern), key=lambda path: natural(str(path))):
             if not path.is_file():
                 continue

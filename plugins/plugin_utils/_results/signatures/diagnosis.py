@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
@@ -56,16 +56,40 @@ def scanner() -> Scanner:
     return Scanner(load())
 
 
-def diagnose(places: Iterable[LogPlace]) -> list[Diagnosis]:
-    """Group by signature: causes before consequences before notices, and of a kind what the logs have first.
+@frozen
+class FailedPlace:
+    """Where a run failed, by its record, and the lines of that: of a rank, else of the launcher on a node."""
 
-    A log without times comes after those with them, in the order in which the places are given.
+    node: object
+    rank: object
+    lines: Sequence[str]
+
+    def weight(self, diagnosis: Diagnosis, explaining: Collection[str]) -> int:
+        """Return 0 for what explains its lines, 1 for what is in its log, 2 for the rest."""
+        is_there = any(
+            place.rank == self.rank and (place.rank is not None or place.node == self.node)
+            for place in diagnosis.places
+        )
+        return 0 if diagnosis.signature.name in explaining else 1 if is_there else 2
+
+
+def diagnose(places: Iterable[LogPlace], failed: FailedPlace | None = None) -> list[Diagnosis]:
+    """Group by signature: causes before consequences before notices.
+
+    Of a kind, what is known of the place that failed comes first, then what the logs have first. A log without times
+    comes after those with them, in the order in which the places are given.
     """
+    matches = [scanner().best(line.encode("utf-8", "replace")) for line in failed.lines] if failed else []
+    explaining = {signature.name for signature in matches if signature}
     groups: dict[str, list[LogPlace]] = {}
     for place in places:
         groups.setdefault(place.sighting.signature.name, []).append(place)
     diagnoses = [Diagnosis(group[0].sighting.signature, sorted(group, key=_time)) for group in groups.values()]
-    return sorted(diagnoses, key=lambda one: (KINDS.index(one.signature.kind), _time(one.places[0])))
+    weights = {one.signature.name: failed.weight(one, explaining) if failed else 0 for one in diagnoses}
+    return sorted(
+        diagnoses,
+        key=lambda one: (KINDS.index(one.signature.kind), weights[one.signature.name], _time(one.places[0])),
+    )
 
 
 def likeliest(lines: Iterable[str]) -> Signature | None:

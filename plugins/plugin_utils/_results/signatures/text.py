@@ -14,20 +14,22 @@ from ..._text.table import node_names, one_line
 from .diagnosis import Diagnosis, LogPlace, likeliest
 from .signature import CAUSE, CONSEQUENCE, NOTICE
 
-TITLES = {CAUSE: "causes", CONSEQUENCE: "what followed", NOTICE: "also noted"}
+TITLES = {CAUSE: "causes:", CONSEQUENCE: "what followed:", NOTICE: "also noted:"}
+# Of a run that succeeded, none made it fail.
+SURVIVED = {CAUSE: "lines that may matter:", CONSEQUENCE: "lines that may matter:", NOTICE: "also noted:"}
 NARROWEST = 40
 # Of an evidence line.
 EVIDENCE = 240
 
 
-def lines(diagnoses: Sequence[Diagnosis], width: int) -> list[str]:
+def lines(diagnoses: Sequence[Diagnosis], width: int, *, has_succeeded: bool = False) -> list[str]:
     """Return all diagnoses in their order, numbered, with a title for each kind."""
     shown: list[str] = []
-    kind = None
+    titles, title = SURVIVED if has_succeeded else TITLES, None
     for number, diagnosis in enumerate(diagnoses, 1):
-        if diagnosis.signature.kind != kind:
-            kind = diagnosis.signature.kind
-            shown += ["", f"{TITLES[kind]}:"]
+        if titles[diagnosis.signature.kind] != title:
+            title = titles[diagnosis.signature.kind]
+            shown += ["", title]
         shown += ["", *_lines(number, diagnosis, width)]
     return shown
 

@@ -11,6 +11,8 @@ import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._results import documents
+from ansible_collections.muster.train.plugins.plugin_utils._results.signatures import text
+from ansible_collections.muster.train.plugins.plugin_utils._results.signatures.signature import CAUSE, CONSEQUENCE
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import doctor
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Conclusion
 from ansible_collections.muster.train.tests.support import documents as schemas
@@ -20,6 +22,9 @@ from ansible_collections.muster.train.tests.support.verbs import play_of, texts
 RUN, OLDER = "train_20261120_143052", "train_20261119_143052"
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
 CLOSED = "RuntimeError: [pair.cc:553] Connection closed by peer [10.0.0.2]:46290."
+SURVIVED = "PermissionError: [Errno 13] Permission denied: '/x'"
+LATE = "2026-11-20T14:30:12.000Z"
+PLAN = {"nodes": ["n0", "n1"], "spares": [], "nproc": 2}
 LAUNCHER = "E1120 failed (exitcode: 1) local_rank: 1 (pid: 26497) of binary: /usr/bin/python"
 LOGS = {
     "ranks/rank_00.log": f"2026-11-20T14:30:11.000Z {CLOSED}\n",
@@ -36,11 +41,10 @@ LOGS = {
 def folder(tmp_path: Path) -> Path:
     write_run(tmp_path, OLDER, 8, 2.0, created="2026-11-19T14:30:52Z")
     write_run(tmp_path, RUN, 8, 2.0, created="2026-11-20T14:30:52Z", verdict="failed", why="n1: rank 3 failed")
-    plan = {"nodes": ["n0", "n1"], "spares": [], "nproc": 2}
-    for name, text in {**LOGS, "plan.json": json.dumps(plan)}.items():
+    for name, content in {**LOGS, "plan.json": json.dumps(PLAN)}.items():
         path = tmp_path / RUN / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="latin-1")
+        path.write_text(content, encoding="latin-1")
     return tmp_path
 
 
@@ -98,9 +102,45 @@ def test_a_file_and_a_run_are_one_too_many(folder: Path) -> None:
         concluded(folder, RUN, file="x")
 
 
+@pytest.mark.parametrize(
+    ("cause", "names"),
+    [
+        ({"node": "n0", "rank": 0, "message": None}, ["permission_denied", "cuda_out_of_memory"]),
+        ({"node": "n1", "rank": 3, "message": None}, ["cuda_out_of_memory", "permission_denied"]),
+        ({"node": "n1", "rank": 2, "message": OOM}, ["cuda_out_of_memory", "permission_denied"]),
+        ({"node": "n1", "rank": 2, "message": "x", "traceback": [OOM]}, ["cuda_out_of_memory", "permission_denied"]),
+        ({"node": "n2", "rank": None, "message": "x"}, ["permission_denied", "cuda_out_of_memory"]),
+        ({"node": "n1", "rank": None}, ["cuda_out_of_memory", "permission_denied"]),
+        ({"node": [], "rank": "x", "message": 1, "traceback": [2]}, ["permission_denied", "cuda_out_of_memory"]),
+        (None, ["permission_denied", "cuda_out_of_memory"]),
+    ],
+)
+def test_the_cause_of_the_run_comes_first(folder: Path, cause: Any, names: list[str]) -> None:
+    for name in ("rank_10.previous.log", "rank_03.log"):
+        (folder / RUN / "ranks" / name).unlink()
+    logs = {"ranks/rank_00.log": f"2026-11-20T14:30:01.000Z {SURVIVED}\n", "ranks/rank_03.log": f"{LATE} {OOM}\n"}
+    if cause and cause.get("rank") is None:
+        logs = {**logs, "ranks/rank_03.log": "", "nodes/1/node.log": f"{LATE} {OOM}\n"}
+    for name, content in logs.items():
+        (folder / RUN / name).write_text(content, encoding="utf-8")
+    write_run(folder, RUN, 8, 2.0, created="2026-11-20T14:30:52Z", verdict="failed", why="x", cause=cause)
+    (folder / RUN / "plan.json").write_text(json.dumps(PLAN), encoding="utf-8")
+    document = concluded(folder).document or {}
+    assert [one["name"] for one in document["diagnoses"] if one["kind"] == "cause"] == names
+
+
+def test_a_run_that_succeeded_has_no_causes(folder: Path) -> None:
+    def titles(verdict: str) -> set[str]:
+        write_run(folder, RUN, 8, 2.0, created="2026-11-20T14:30:52Z", verdict=verdict)
+        return set(texts(concluded(folder))) & {*text.TITLES.values(), *text.SURVIVED.values()}
+
+    assert titles("failed") == {text.TITLES[CAUSE], text.TITLES[CONSEQUENCE]}
+    assert titles("succeeded") == {text.SURVIVED[CAUSE]} == {text.SURVIVED[CONSEQUENCE]}
+
+
 @pytest.mark.parametrize("name", ["", "missing.log"])
 def test_a_file_that_cannot_be_read(folder: Path, name: str) -> None:
-    with pytest.raises(UserError, match="could not be read"):
+    with pytest.raises(UserError, match=r"^file: "):
         concluded(folder, file=str(folder / name))
 
 
@@ -116,3 +156,13 @@ def test_a_log_that_cannot_be_read_is_an_error_beside_the_others(folder: Path, m
     document = concluded(folder).document or {}
     (error,) = document["errors"]
     assert (document["logs"], error["node"], error["check"], error["observed"]) == (4, "n1", "log", "Permission denied")
+
+
+def test_the_logs_of_an_imported_run_are_where_the_scripts_left_them(tmp_path: Path) -> None:
+    write_run(tmp_path, OLDER, 8, 2.0, imported_from="/home/ann/old")
+    (tmp_path / OLDER / "logs").mkdir()
+    for name in ("node_0_20251219_140716.txt", "other.txt"):
+        (tmp_path / OLDER / "logs" / name).write_text(f"{OOM}\n")
+    document = concluded(tmp_path, OLDER).document or {}
+    [diagnosis] = document["diagnoses"]
+    assert [place["file"] for place in diagnosis["places"]] == ["logs/node_0_20251219_140716.txt"]
