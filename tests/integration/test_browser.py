@@ -86,7 +86,7 @@ CONTRAST = 4.5
             ["6 of 12 runs succeeded", "The best loss is 2.3", "2.55 2.3 timed out", "3.05 failed"],
             marks=pytest.mark.gate,
         ),
-        pytest.param(
+        (
             run_page,
             [
                 *(
@@ -99,7 +99,6 @@ CONTRAST = 4.5
                 *("2 node1 40 40 4.9 -> 1 160 ms 160 ms 62% straggler", "rank 2 on node1, 160 ms a step"),
                 *("fabric D1: no RDMA devices", "ValueError: <b>no loss</b> {{ 7 * 7 }}", "0123456789abcdef main"),
             ],
-            marks=pytest.mark.gate,
         ),
         (benchmark_page, ["18.5 GB/s of bus bandwidth, 37 % of the limit", "shared by 4 groups", "1 GiB 268,435,456"]),
         (preflight_page, ["Not ready for a launch", "nodes that answered 2 of 2", "at least 60.0 s behind"]),
