@@ -52,11 +52,11 @@ def plain(name: str, size: int) -> Callable[[], object]:
 def by_plain_code(name: str, size: int) -> float:
     """Return seconds of one run, averaged over the ranks."""
     run = plain(name, size)
-    for _ in range(WARMUP):
+    for _call in range(WARMUP):
         run()
     dist.barrier()
     begun = time.perf_counter()
-    for _ in range(ITERATIONS):
+    for _call in range(ITERATIONS):
         run()
     seconds = torch.tensor((time.perf_counter() - begun) / ITERATIONS)
     dist.all_reduce(seconds)

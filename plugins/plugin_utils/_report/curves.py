@@ -35,7 +35,7 @@ class CurveChart:
     def ceiling(self) -> float | None:
         """The value above which peaks are cut, None where all fit."""
         highs = sorted(self.curve.highs)
-        limit = max(highs[int(NEARLY_ALL * (len(highs) - 1))], max(self.curve.values))
+        limit = max(highs[int(NEARLY_ALL * (len(highs) - 1))], *self.curve.values)
         return PEAK * limit * self.factor if highs[-1] > PEAK * limit > 0 else None
 
 

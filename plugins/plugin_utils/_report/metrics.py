@@ -137,10 +137,10 @@ class _Reader:
 
 def _number(value: object) -> float | None:
     """Return a JSON number, which may be NaN or infinite; None for anything else, and for one beyond all floats."""
-    if type(value) is float:
-        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
     try:
-        return float(value) if type(value) is int else None
+        return float(value)
     except OverflowError:
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
@@ -70,7 +70,8 @@ def findings_of(plan: Mapping[str, Any]) -> list[Finding]:
     for item in dicts(plan.get("findings")):
         known = {key: str(item.get(key) or "") for key in PARTS_OF_FINDING}
         if item.get("status") in BAD:
-            status, node = cast("Status", item["status"]), item.get("node")
+            status: Status = item["status"]
+            node = item.get("node")
             findings.append(Finding(node=None if node is None else str(node), status=status, **known))
     return findings
 

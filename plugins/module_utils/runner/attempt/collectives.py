@@ -147,7 +147,7 @@ class IterationClock:
     def time(self, operation: Callable[[], Any], iterations: int) -> list[float]:
         """Run an operation so many times, one right after the other."""
         marks = [self._mark()]
-        for _ in range(iterations):
+        for _iteration in range(iterations):
             operation()
             marks.append(self._mark())
         self.wait()
@@ -176,7 +176,7 @@ def measure(collective: GroupCollective, count: int, options: argparse.Namespace
         clock.wait()
         wrong = collective.count_wrong(count)
     collective.received[: collective.lengths(count)[1]].zero_()  # sums of sums would not end
-    for _ in range(options.warmup):
+    for _call in range(options.warmup):
         run()
     clock.wait()
     dist.all_reduce(torch.zeros(1, device=device), group=collective.group)  # a barrier
@@ -192,7 +192,7 @@ def measure(collective: GroupCollective, count: int, options: argparse.Namespace
 def gather(torch: Any, row: Sequence[float], groups: Sequence[Sequence[int]], device: Any) -> list[list[float]]:
     """Return the row of each group, as its first rank has it."""
     mine = torch.tensor(row, dtype=torch.float64, device=device)
-    rows = [torch.empty_like(mine) for _ in range(torch.distributed.get_world_size())]
+    rows = [torch.empty_like(mine) for _rank in range(torch.distributed.get_world_size())]
     torch.distributed.all_gather(rows, mine)
     return [rows[ranks[0]].tolist() for ranks in groups]
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from ansible_collections.muster.train.tests.support.nccl_logs import (
 )
 
 PROOF = TransportProof("fail", True, ["mlx5_0", "mlx5_1"], elsewhere=[])
-PIDS = [100, 101]
+PIDS = (100, 101)
 READ = [Variable("NCCL_IB_HCA", "=mlx5_0,mlx5_1", "fabric", "")]
 GOOD = [choice(rank) + edges(rank, GDR) + edges(rank, GDR, direction="receive") for rank in range(2)]
 
@@ -51,7 +51,7 @@ def write(logs: Path, pid: int, lines: list[str]) -> None:
 def look(tmp_path: Path) -> Callable[..., NodeTransport]:
     """What is known of a node after one look at the logs of its processes."""
 
-    def looked(logged: dict[int, list[str]], pids: list[int] | None = PIDS, **changes: Any) -> NodeTransport:
+    def looked(logged: dict[int, list[str]], pids: Sequence[int] | None = PIDS, **changes: Any) -> NodeTransport:
         job, logs = node(tmp_path, **changes)
         reader = NcclLogs(job, job.transport or PROOF, job.run_dir)
         for pid, lines in logged.items():
