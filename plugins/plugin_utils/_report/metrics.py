@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
 
+from .._results.rows import number
+
 # Speeds of all ranks together, the one that says most first.
 RATES = ("tokens_per_s", "samples_per_s", "steps_per_s")
 # A step that takes longer than this, and so many times the median, is taken for a jump of the clock. Checkpoints and
@@ -88,7 +90,7 @@ class _Reader:
         step = before + 1 if step is None else step
         if step < before:
             self.note("backwards", step, before)
-        loss = _number(record.get("loss"))
+        loss = number(record.get("loss"))
         if loss is not None and not abs(loss) <= LARGEST:
             self.note("not_finite", step)
             loss = None
@@ -135,16 +137,6 @@ class _Reader:
         )
 
 
-def _number(value: object) -> float | None:
-    """Return a JSON number, which may be NaN or infinite; None for anything else, and for one beyond all floats."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        return float(value)
-    except OverflowError:
-        return None
-
-
 def _finite(value: object) -> float | None:
-    known = _number(value)
+    known = number(value)
     return known if known is not None and abs(known) <= LARGEST else None

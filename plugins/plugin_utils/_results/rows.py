@@ -147,8 +147,13 @@ def _rank_numbers(run: RunRecord) -> Iterable[int]:
 
 
 def number(value: object) -> float | None:
-    """Return a JSON number, None for anything else that a workload may have written."""
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    """Return a JSON number, None for anything else that a workload may have written, or beyond all floats."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
 
 
 def number_text(value: float) -> str:

@@ -10,6 +10,8 @@ from ansible_collections.muster.train.plugins.module_utils._records.document imp
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict, parse_json
 
+from ..._results.rows import number
+
 FILE = "outputs/benchmark.json"  # below an experiment
 MOST_ROWS, MOST_GROUPS = 100, 65536
 
@@ -69,7 +71,7 @@ def _row(item: dict[str, object], groups: int) -> MeasuredRow | None:
 def _timing(line: object) -> Timing | None:
     if not isinstance(line, list) or len(line) != 6:
         return None
-    numbers = [float(value) for value in line if isinstance(value, (int, float)) and not isinstance(value, bool)]
+    numbers = [known for value in line if (known := number(value)) is not None]
     if len(numbers) != 6 or not all(math.isfinite(number) for number in numbers):
         return None
     mean, p50, p99, least, greatest, wrong = numbers

@@ -203,7 +203,7 @@ def test_damaged_files_say_less(tmp_path: Path, text: str) -> None:
     for path in (home / "experiment_info.txt", *home.glob("logs/*"), *home.glob("*/rank_00_metrics.jsonl")):
         path.write_bytes(damaged)
     (home / "256thread_28channels" / "rank_00_metrics.jsonl").write_bytes(
-        b'{"loss": 1e999, "global_step": 1e999}\n[1\n7'
+        b'{"loss": 1e999, "global_step": 1e999}\n[1\n7\n{"loss": %d}' % 10**400
     )
     document = import_all(tmp_path / "old", tmp_path / "new")
     assert document["experiments"] == [aorta.RUN_ID]
