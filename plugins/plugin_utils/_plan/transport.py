@@ -69,7 +69,7 @@ def plan_of(settings: variable_layers.Settings, environments: Environments, nnod
 
 
 def variables(run_dir: str, environment: Sequence[Variable]) -> list[Variable]:
-    """Return what lets NCCL write what it uses, each in place of nothing that the ranks have."""
+    """Return the variables that let NCCL write what it uses, without those that the ranks already have."""
     names = {item.name for item in environment}
     wanted = (
         (LEVEL, TALKATIVE[0], "verify_transport reads which fabric NCCL uses"),

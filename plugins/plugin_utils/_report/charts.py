@@ -36,6 +36,14 @@ SIZE = re.compile(r'(<svg [^>]*?)width="[0-9.]+pt" height="[0-9.]+pt"')
 
 
 @frozen
+class Figure:
+    """A figure of a page, as SVG."""
+
+    caption: str
+    svg: str
+
+
+@frozen
 class HeatMap:
     """The values of two parameters' combinations, rows[y][x]; a combination without a value has a text instead.
 

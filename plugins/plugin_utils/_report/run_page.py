@@ -18,6 +18,7 @@ from .._results.events import disk_text
 from .._results.hangs import hang_of
 from .._results.rows import duration, number, number_text
 from . import charts, run_parts
+from .charts import Figure
 from .curves import CurveChart, draw_curve, draw_ranks
 from .environment import environment_table, not_set_table
 from .remarks import remark_text
@@ -32,7 +33,6 @@ from .run_text import (
     time_text,
 )
 from .series import STRAGGLER_SCORE, RankSummary, TrainingMetrics
-from .sweep_page import Figure
 
 NO_METRICS = (
     "There are no curves, because no rank wrote metrics: a program that appends lines to rank_NN_metrics.jsonl in "

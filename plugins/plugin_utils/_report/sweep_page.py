@@ -22,6 +22,7 @@ from .._sweep.record import DONE, Point, Sweep, unfinished
 from .._sweep.text import best_text, headers_and_rows, outcome_text, summary, value_text, values_text
 from .._text.table import one_line
 from . import charts, parallel
+from .charts import Figure
 
 # More maps than that say less than the table.
 MOST_MAPS = 6
@@ -30,14 +31,6 @@ WIDEST_LABEL = 16
 FEWEST_AXES = 3
 # The values of a combination, as they are typed.
 Key = tuple[str, ...]
-
-
-@frozen
-class Figure:
-    """A figure of the page, as SVG."""
-
-    caption: str
-    svg: str
 
 
 @frozen

@@ -6,24 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
-
 from ..._findings.finding import Status
 from ..._page.page import Header, Headline
 from ..._page.page import render as render_page
 from ..._page.tables import PageTable
 from .. import charts
+from ..charts import Figure
 from . import text
 from .curve import SizeCurve, SizeFigure, draw_curves
 from .outcome import Benchmark
-
-
-@frozen
-class BenchmarkFigure:
-    """A figure of the page, as SVG."""
-
-    caption: str
-    svg: str
 
 
 def render(benchmark: Benchmark, earlier: Sequence[Mapping[str, Any]]) -> str:
@@ -61,7 +52,7 @@ def _groups(benchmark: Benchmark) -> int:
     return len(benchmark.sizes[0].groups) if benchmark.sizes else 0
 
 
-def _figures(benchmark: Benchmark, earlier: Sequence[Mapping[str, Any]]) -> list[BenchmarkFigure]:
+def _figures(benchmark: Benchmark, earlier: Sequence[Mapping[str, Any]]) -> list[Figure]:
     if not benchmark.sizes:
         return []
     before = [SizeCurve(text.date_of(run), text.curve_of(run), is_earlier=True) for run in earlier]
@@ -74,6 +65,6 @@ def _figures(benchmark: Benchmark, earlier: Sequence[Mapping[str, Any]]) -> list
     latency = SizeFigure("time in us", times, benchmark.latency.us, is_logarithmic=True)
     compared = f", and of {len(before)} earlier run{'s' * (len(before) > 1)} of the same kind" if before else ""
     return [
-        BenchmarkFigure(f"bus bandwidth over the size{compared}", draw_curves(busbw)),
-        BenchmarkFigure("the median and the 99th percentile of the times", draw_curves(latency)),
+        Figure(f"bus bandwidth over the size{compared}", draw_curves(busbw)),
+        Figure("the median and the 99th percentile of the times", draw_curves(latency)),
     ]
