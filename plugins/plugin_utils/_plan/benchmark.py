@@ -11,6 +11,7 @@ from .._cluster.node import Node
 from .._findings.finding import Finding
 from .._findings.origin import DEFAULT
 from .._request.byte_size import size_text
+from .._request.settings import setting_values
 
 VERB = "benchmark"
 NCCL, GLOO = "nccl", "gloo"
@@ -40,7 +41,7 @@ def with_program(request: Mapping[str, Any], nodes: Sequence[Node]) -> Mapping[s
     if settings["backend"]["value"] == "auto":
         has_gpus = bool(nodes) and all(node.gpu and node.gpu.count for node in nodes)
         settings["backend"] = {**settings["backend"], "value": NCCL if has_gpus else GLOO}
-    values = {name: setting["value"] for name, setting in settings.items()}
+    values = setting_values(settings)
     if values["max_bytes"] is None:
         most = max(values["min_bytes"], LARGEST[values["backend"]])
         settings["max_bytes"] = {**settings["max_bytes"], "value": most}
@@ -65,7 +66,7 @@ def check(request: Mapping[str, Any], nodes: Sequence[Node], nnodes: int, nproc:
     if request["verb"] != VERB:
         return
     settings = request["parameters"]
-    values = {name: setting["value"] for name, setting in settings.items()}
+    values = setting_values(settings)
     ranks = group_size(values["scope"], nnodes, nproc)
     if ranks < 2:
         nodes_text, ranks_text = _count(nnodes, "node"), _count(nproc, "rank")

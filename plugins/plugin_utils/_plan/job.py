@@ -26,6 +26,7 @@ from .._cluster.policy import ClusterPolicy
 from .._cluster.script import is_brought, is_program_name
 from .._findings.origin import FOR_ONE_RUN, MUSTER, Layer
 from .._nccl import variable_layers
+from .._request.settings import setting_values
 from .._text.placeholders import expand
 from . import outputs, profiling, recorder, trackers, transport
 from .launchers.base import Program, Start
@@ -78,7 +79,7 @@ def job_of(
     topology_file = node.gpu.topology_file.path if node.gpu and node.gpu.topology_file else None
     part = Part(run_id, nonce, node.name, node_rank, run_dir, topology_file)
     execution = RUNTIMES[policy.runtime].execution(policy, facts, part)
-    values = {name: setting["value"] for name, setting in settings.items()}
+    values = setting_values(settings)
     launcher = values["launcher"]
     command = LAUNCHERS[launcher](
         Start(

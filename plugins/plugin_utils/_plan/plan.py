@@ -28,6 +28,7 @@ from .._findings.invocation import Invocation
 from .._findings.remedy import sentence
 from .._nccl.environments import make as make_environments
 from .._nccl.environments import users_of
+from .._request.settings import setting_values
 from . import benchmark, outputs, profiling, ranks, transport
 from .job import Run, job_of
 from .launchers.registry import LAUNCHERS
@@ -126,7 +127,7 @@ def _check(
 ) -> list[Finding]:
     """Check the launch against the nodes' facts."""
     settings = request["parameters"]
-    values = {name: setting["value"] for name, setting in settings.items()}
+    values = setting_values(settings)
     files = {
         what: (str(setting["value"]), setting["origin"])
         for what in ("script", "config", *(["rocprof_input"] if input_of(values) else []))

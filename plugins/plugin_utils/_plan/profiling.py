@@ -16,6 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.spans import re
 
 from .._cluster.profilers import NSYS, PROFILERS, ROCPROF, input_of, profiler_of
 from .._findings.finding import Finding
+from .._request.settings import setting_values
 
 
 def wrapper(values: Mapping[str, Any], facts: NodeFacts, python: str, run_dir: str, output_dir: str) -> tuple[str, ...]:
@@ -48,7 +49,7 @@ OPTIONS = {ROCPROF: _rocprof, NSYS: _nsys}
 
 def check_ranks(settings: Mapping[str, Mapping[str, Any]], world_size: int) -> Iterator[Finding]:
     """Find ranks to profile that the run does not have."""
-    ranks, values = settings["profile_ranks"], {name: setting["value"] for name, setting in settings.items()}
+    ranks, values = settings["profile_ranks"], setting_values(settings)
     last = max(numbers[-1] for numbers in read_spans(ranks["value"] or "0"))
     if profiler_of(values) and last >= world_size:
         observed, expected = f"rank {last} is to be profiled", f"ranks from 0 to {world_size - 1}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._findings.origin import DEFAULT
 from .byte_size import size_text
-from .settings import Setting, setting_of
+from .settings import Setting, setting_of, setting_values
 from .verbs import DECIDED_BY_BENCHMARK, VERBS
 
 # The runner brings it (module_utils/runner/attempt/collectives.py), so that no node has to have it.
@@ -28,7 +28,7 @@ def decided() -> dict[str, Setting]:
 
 def benchmark_errors(settings: Mapping[str, Setting]) -> Iterator[str]:
     """Yield what is wrong between the parameters of a benchmark."""
-    values: dict[str, Any] = {name: setting["value"] for name, setting in settings.items()}
+    values: dict[str, Any] = setting_values(settings)
     least, most = values.get("min_bytes"), values.get("max_bytes")
     if least is not None and most is not None and least > most:
         yield (

@@ -28,7 +28,7 @@ from .nodes import errors as nodes_errors
 from .run_id import make as make_run_id
 from .run_id import subject_of
 from .secret_options import SECRET_OPTION
-from .settings import Refusal, Setting, refuse_unknown, resolve_parameters, setting_of
+from .settings import Refusal, Setting, refuse_unknown, resolve_parameters, setting_of, setting_values
 from .verbs import LAUNCHES, VERBS
 
 SCHEMA = 1
@@ -106,7 +106,7 @@ def make_request(
     lines += points.errors(settings, inventory) if sweep else contradictions(verb, settings, inventory)
     if lines:
         raise InvalidRequest(lines)
-    values = {name: setting["value"] for name, setting in settings.items()}
+    values = setting_values(settings)
     # Only a launch distinguishes spares from nodes, all other verbs contact both.
     nodes = inventory.names if launch or sweep else [host.name for host in inventory.hosts]
     if launch:

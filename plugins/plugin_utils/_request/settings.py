@@ -70,7 +70,12 @@ def setting_of(value: Value, origin: Origin) -> Setting:
 
 def values(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a request's parameters."""
-    return {name: setting.get("value") for name, setting in request.get("parameters", {}).items()}
+    return setting_values(request.get("parameters", {}))
+
+
+def setting_values(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the values of settings by their names."""
+    return {name: setting.get("value") for name, setting in settings.items()}
 
 
 def resolve_parameters(

@@ -18,6 +18,7 @@ from .._findings.origin import FOR_ONE_RUN
 from .._request.axes import VARIABLE, combinations, parameters_of
 from .._request.points import read_values
 from .._request.run_id import make, subject_of
+from .._request.settings import values as request_values
 from .._request.verbs import GRID, parameter_names
 from .._results import experiment
 
@@ -144,7 +145,7 @@ class Sweep(Record):
 def plan_sweep(request: Mapping[str, Any]) -> Sweep:
     """Return the sweep that a request asks for, of which no point has run."""
     settings = request["parameters"]
-    fixed = {name: setting["value"] for name, setting in settings.items() if name not in OF_ONE_COMMAND}
+    fixed = {name: value for name, value in request_values(request).items() if name not in OF_ONE_COMMAND}
     fixed["sweep"] = read_values(fixed["sweep"])
     place = {"cluster": request["cluster"], "nodes": request["nodes"]}
     launched = {name: value for name, value in fixed.items() if name not in OF_SWEEP}
@@ -185,7 +186,7 @@ def launch_parameters(request: Mapping[str, Any], values: Mapping[str, Any]) -> 
 
 def new_run_id(request: Mapping[str, Any], point: Point, now: datetime, nonce: str) -> str:
     """Return the ID of a run of a point, which is known before it is launched."""
-    parameters = {name: setting["value"] for name, setting in request["parameters"].items()}
+    parameters = request_values(request)
     parameters.update(parameters_of(point.parameters, {}))
     subject = subject_of(*(parameters.get(name) for name in ("channels", "threads", "script", "module")))
     return make(subject, now, point.label, nonce)
