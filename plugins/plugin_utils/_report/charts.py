@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
+from .._results.rows import number_text
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -136,6 +138,11 @@ def draw_trial_chart(title: str, known: Sequence[tuple[int, float]], best: Calla
         axes.set_xlabel("trial")
         axes.set_ylabel(title, **PLAIN)
     return svg[0]
+
+
+def tick_text(value: float, _place: float) -> str:
+    """Return the label of a tick: without a factor at the end of the axis."""
+    return number_text(value)
 
 
 @contextmanager

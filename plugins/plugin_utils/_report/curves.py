@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
-from .._results.rows import number_text
-from .charts import FRAME_COLOR, PLAIN, new_figure
+from .charts import FRAME_COLOR, PLAIN, new_figure, tick_text
 from .series import STRAGGLER_SCORE, Curve, RankSummary
 
 HEIGHT = 2.8
@@ -58,8 +57,8 @@ def draw_curve(data: CurveChart) -> str:
             axes.annotate(name, place, (4, 0), textcoords="offset points", va="center", annotation_clip=False, **PLAIN)
         if data.ceiling is not None:
             axes.set_ylim(0, data.ceiling)
-        axes.xaxis.set_major_formatter(_format)
-        axes.yaxis.set_major_formatter(_format)
+        axes.xaxis.set_major_formatter(tick_text)
+        axes.yaxis.set_major_formatter(tick_text)
         axes.grid(axis="y", color="#808080", alpha=0.3)
         axes.set_xlabel("step", **PLAIN)
         axes.set_ylabel(data.title, **PLAIN)
@@ -88,8 +87,3 @@ def draw_ranks(title: str, ranks: Sequence[RankSummary]) -> str:
         axes.set_xlabel("rank", **PLAIN)
         axes.set_ylabel(title, **PLAIN)
     return svg[0]
-
-
-def _format(value: float, _place: float) -> str:
-    """Return the label of a tick: without a factor at the end of the axis."""
-    return number_text(value)

@@ -41,6 +41,11 @@ def count_of(collective: str, size: int, item: int, ranks: int) -> int:
     return max(1, elements // ranks if collective in DIVIDED else elements)
 
 
+def counts_of(collective: str, sizes: Sequence[int], item: int, ranks: int) -> list[int]:
+    """Return the count of each size, one of several that are the same: small ones are rounded up to one element."""
+    return list(dict.fromkeys(count_of(collective, size, item, ranks) for size in sizes))
+
+
 def percentile(ordered: Sequence[float], percent: int) -> float:
     """Return the smallest value that at least this part of all values does not exceed."""
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
@@ -217,7 +222,7 @@ def run(torch: Any, options: argparse.Namespace, device: str) -> None:
     handles = [dist.new_group(ranks) for ranks in groups] if len(groups) > 1 else [dist.group.WORLD]
     mine = next(number for number, ranks in enumerate(groups) if rank in ranks)
     collective = GroupCollective(torch, options.collective, handles[mine], groups[mine], rank)
-    counts = [count_of(options.collective, size, dtype.itemsize, len(groups[mine])) for size in options.sizes]
+    counts = counts_of(options.collective, options.sizes, dtype.itemsize, len(groups[mine]))
     collective.allocate(max(counts), dtype, device)
     library = ".".join(map(str, torch.cuda.nccl.version())) if options.backend == "nccl" else None
     result: dict[str, Any] = {"groups": groups, "torch": torch.__version__, "library": library, "rows": []}

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
 from ..._request.byte_size import size_text
-from ..charts import PLAIN, new_figure
+from ..charts import PLAIN, new_figure, tick_text
 
 HEIGHT = 3.2  # inches
 MOST_TICKS = 8
+# A logarithmic axis up to a hundredfold has labels between its powers of ten, of which there may be one alone.
+DECADES = 100
 COLOR, LIMIT_COLOR, EARLIER_COLOR, SECOND_COLOR = "#4c70b0", "#e8590c", "#808080", "#2b8a3e"
 Points = Sequence[tuple[int, float]]
 
@@ -37,6 +39,8 @@ class SizeFigure:
 
 def draw_curves(data: SizeFigure) -> str:
     """Return the SVG of curves over sizes, which are on a logarithmic axis."""
+    from matplotlib.ticker import LogLocator
+
     with new_figure(data.title, HEIGHT) as (axes, svg):
         colors = iter((COLOR, SECOND_COLOR))
         for curve in data.curves:
@@ -50,6 +54,9 @@ def draw_curves(data: SizeFigure) -> str:
         axes.set_xscale("log", base=2)
         if data.is_logarithmic:
             axes.set_yscale("log")
+            low, high = axes.get_ylim()
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < DECADES * low else (1,)))
+            axes.yaxis.set_major_formatter(tick_text)
         else:
             axes.set_ylim(bottom=0)
         ticks = _ticks([size for curve in data.curves for size, _value in curve.points])

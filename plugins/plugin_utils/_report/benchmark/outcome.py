@@ -112,7 +112,7 @@ def _size(setup: Setup, groups: Sequence[Sequence[int]], row: MeasuredRow, limit
         row.count,
         slowest.time_us,
         slowest.p50_us,
-        max(result.p99_us for result in results),
+        slowest.p99_us,
         slowest.algbw_gb_per_s,
         slowest.busbw_gb_per_s,
         slowest.busbw_gb_per_s / limit.gb_per_s if limit.gb_per_s else None,

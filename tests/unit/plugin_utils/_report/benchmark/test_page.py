@@ -11,10 +11,21 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._report import charts
-from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.outcome import COLUMNS, is_alike, to_csv
+from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.latency import LatencyLimit
+from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.measured import (
+    Measured,
+    MeasuredRow,
+    Timing,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.outcome import (
+    COLUMNS,
+    is_alike,
+    sizes_of,
+    to_csv,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.page import render
 from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.text import curve_of
-from ansible_collections.muster.train.tests.support.benchmark_parts import benchmark
+from ansible_collections.muster.train.tests.support.benchmark_parts import benchmark, setup
 
 BEFORE = replace(
     benchmark(), run_id="benchmark_all_reduce_20261020_143052_8b1c", created="2026-10-20T14:30:52Z"
@@ -32,6 +43,14 @@ def test_the_curves_are_drawn_against_the_limit_and_earlier_runs() -> None:
         assert text in bandwidths
     for text in ("p50", "p99", "limit", "time in us"):
         assert text in latencies
+
+
+@pytest.mark.parametrize("p99_us", [230.0, 840.0, 40_000.0])
+def test_times_of_any_range_have_several_labels(p99_us: float) -> None:
+    sizes = [replace(size, p50_us=210.0, p99_us=p99_us) for size in benchmark().sizes]
+    _bandwidths, latencies = figures(render(benchmark(sizes=sizes, latency=LatencyLimit(None, "")), []))
+    labels = [float(text.replace(",", "")) for text in latencies if re.fullmatch(r"[0-9,.]+", text)]
+    assert len([label for label in labels if 200 <= label <= p99_us]) >= 2
 
 
 def test_an_earlier_document_may_hold_anything() -> None:
@@ -74,6 +93,13 @@ def test_the_sizes_as_csv() -> None:
 def test_the_slowest_group_is_the_result() -> None:
     groups = benchmark(groups=4).sizes[-1].groups
     assert benchmark(groups=4).sizes[-1].busbw_gb_per_s == groups[-1].busbw_gb_per_s < groups[0].busbw_gb_per_s
+
+
+def test_the_percentiles_are_those_of_the_slowest_group() -> None:
+    slow, uneven = Timing(2.0, 2.0, 2.1, 1.9, 2.2, 0), Timing(1.0, 0.9, 9.0, 0.8, 9.5, 0)
+    measured = Measured([[0, 2], [1, 3]], [MeasuredRow(1 << 20, 1 << 18, [slow, uneven])])
+    [size] = sizes_of(setup(scope="rails", nproc=2), measured, benchmark().limit)
+    assert (size.time_us, size.p50_us, size.p99_us) == (2e6, 2e6, 2.1e6)
 
 
 def test_which_benchmarks_are_compared() -> None:
