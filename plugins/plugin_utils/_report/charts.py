@@ -7,6 +7,7 @@ import importlib
 import io
 import itertools
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,10 @@ from .._results.rows import number_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MISSING = "There are no figures, because Matplotlib is not installed on the controller: pip install matplotlib."
+MISSING = (
+    "There are no figures, because the controller's Python does not have Matplotlib; to install it: "
+    f"{sys.executable} -m pip install matplotlib"
+)
 # Inches of 72 points: 520 CSS pixels, which a phone shows at two thirds.
 WIDTH, ROW, FRAME = 5.4, 0.46, 0.9
 MOST_COLUMNS, MOST_ROWS = 12, 24

@@ -91,7 +91,7 @@ def test_without_matplotlib_it_has_no_figures_and_says_so(monkeypatch: pytest.Mo
     monkeypatch.setattr(charts, "are_available", lambda: False)
     page = render_run(reported_run())
     assert figures(page) == []
-    assert "Matplotlib is not installed" in page
+    assert "does not have Matplotlib" in page
     assert "160 ms" in page
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 
 import pytest
@@ -105,4 +106,4 @@ def test_without_matplotlib_it_has_no_figures_and_says_so(monkeypatch: pytest.Mo
     monkeypatch.setattr(charts, "are_available", lambda: False)
     page = render(sweep())
     assert maps(page) == []
-    assert "There are no figures, because Matplotlib is not installed on the controller: pip install " in page
+    assert f"{sys.executable} -m pip install matplotlib" in page
