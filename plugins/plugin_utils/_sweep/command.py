@@ -38,6 +38,7 @@ class SweepCommand:
         self.study: Study | None = None
         # Of the runs that this command has watched.
         self._courses: dict[str, Course] = {}
+        self._stopped: set[str | None] = set()  # the runs that it has asked to stop
         # The objective may be another one than before.
         for point in sweep.points:
             if point.outcome == SUCCEEDED:
@@ -105,6 +106,7 @@ class SweepCommand:
 
     def stop(self, point: Point) -> bool:
         """Stop the run of a point; return whether that was possible."""
+        self._stopped.add(point.run_id)
         with self.start("stop", {"run_id": point.run_id}, point.label, "json") as child:
             document = as_dict(parse_json(child.text()))
         if child.code and self.read_run(point) is not None:
@@ -134,7 +136,7 @@ class SweepCommand:
         """Keep and show what has become of a point."""
         position = text.Position(len(self._times) + 1, self.count)
         self._times.append(time.monotonic() - began)
-        self._line.say(text.ended_line(point, position, self.sweep.objective))
+        self._line.say(text.ended_line(point, position, self.sweep.objective, point.run_id in self._stopped))
         if point.outcome == SUCCEEDED and point.value is None:
             names = ", ".join(outcome.numbers_of(point.run_id, self.read_run(point)))
             self._line.say(clean(f"  it has no value {self.sweep.objective!r} to compare it by, but {names}"))

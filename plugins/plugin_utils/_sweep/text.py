@@ -19,6 +19,7 @@ from .outcome import Best, best_of
 from .record import PENDING, RUNNING, SUCCEEDED, Point, Sweep, count_outcomes
 
 WIDEST = 32
+TOO_LATE = "it had ended before it could be stopped"
 
 
 def outcome_text(outcome: str) -> str:
@@ -71,12 +72,13 @@ def progress_text(point: Point, position: Position, sample: Mapping[str, Any], b
     return clean(" · ".join(filter(None, words)))
 
 
-def ended_line(point: Point, position: Position, objective: str) -> str:
-    """Return what became of a point, in one line."""
+def ended_line(point: Point, position: Position, objective: str, was_to_stop: bool = False) -> str:
+    """Return what became of a point, in one line; was_to_stop: its run was asked to stop."""
     value = f", {parse_order(objective).name} {number_text(point.value)}" if point.value is not None else ""
     why = f": {point.why}" if point.why else ""
     took = f" after {duration(point.elapsed_s)}" if point.elapsed_s is not None else ""
-    return clean(f"{title(point, position)} {outcome_text(point.outcome)}{took}{value}{why}")
+    late = f"; {TOO_LATE}" if was_to_stop and point.outcome == SUCCEEDED else ""
+    return clean(f"{title(point, position)} {outcome_text(point.outcome)}{took}{value}{why}{late}")
 
 
 def table_lines(sweep: Sweep, width: int) -> list[str]:

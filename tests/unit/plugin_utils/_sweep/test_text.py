@@ -42,6 +42,7 @@ LINES = {
         text.ended_line(POINTS[1], Position(2, 4), "loss"),
         text.ended_line(replace(POINTS[0], repeat=2, key="e"), Position(1, 1), "-loss"),
         text.ended_line(TRIED[0], Position(3, 3), "loss"),
+        text.ended_line(POINTS[0], Position(1, 4), "loss", was_to_stop=True),
     ],
     "best": [
         text.best_line(BEST, "loss"),
@@ -54,7 +55,7 @@ LINES = {
 
 def test_every_line_has_its_values() -> None:
     assert [line.split()[0] for line in LINES["table"]] == ["point", "1", "2", "3", "4"]
-    numbers = {"a point that runs": [70, 70], "points that have ended": [28, 42, 28, 42], "best": [28, 28, 28]}
+    numbers = {"a point that runs": [70, 70], "points that have ended": [28, 42, 28, 42, 28], "best": [28, 28, 28]}
     for name, channels in numbers.items():
         assert [re.findall("channels=(\\d+)", line) for line in LINES[name]] == [[str(number)] for number in channels]
 

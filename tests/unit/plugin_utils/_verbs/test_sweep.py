@@ -16,7 +16,7 @@ import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.interrupt import Interrupt
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
-from ansible_collections.muster.train.plugins.plugin_utils._sweep import command, folder, record
+from ansible_collections.muster.train.plugins.plugin_utils._sweep import command, folder, record, text
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import sweep as verb
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Conclusion, Play
 from ansible_collections.muster.train.tests.support.requests import make
@@ -34,6 +34,7 @@ class Commands:
         self.press: Callable[[], None] | None = None  # presses Ctrl-C while a run goes on
         self.shown: dict[str, list[str]] = {}  # what the launch of a point shows, by its label
         self.is_ready = True
+        self.is_stop_late = False  # a run ends before its stop arrives
 
     def start(self, words: Sequence[str], _environment: Mapping[str, str], log: Path) -> Child:
         [options] = [Path(word[1:]) for word in words if word.startswith("@")]
@@ -44,6 +45,8 @@ class Commands:
         if name == "preflight":
             document = {"verb": name, "errors": [] if self.is_ready else [{"message": "no GPU"}]}
             return Child([json.dumps(document)], 0 if self.is_ready else 2)
+        if name == "stop" and self.is_stop_late:
+            return Child([], 0)
         verdict = "stopped" if name == "stop" else self.verdicts.get(log.stem, "succeeded")
         if verdict is None:
             return Child([REFUSED], 2)
@@ -166,6 +169,17 @@ def test_ctrl_c_stops_the_run_and_the_sweep(tmp_path: Path, commands: Commands) 
     conclusion = verb.run.conclusion(play)
     assert commands.started == [("launch", "point1.1"), ("stop", "point1.1")]
     assert outcomes(conclusion) == ["stopped", "pending"]
+
+
+def test_a_run_that_ends_before_its_stop_arrives_has_succeeded(
+    tmp_path: Path, commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play = play_of(tmp_path)
+    assert play.interrupt is not None
+    commands.press, commands.is_stop_late = partial(play.interrupt._on_interrupt, signal.SIGINT, None), True
+    assert outcomes(verb.run.conclusion(play)) == ["succeeded", "pending"]
+    [line] = [line for line in capsys.readouterr().out.splitlines() if "succeeded" in line]
+    assert text.TOO_LATE in line
 
 
 def test_a_run_that_went_on_is_followed(tmp_path: Path, commands: Commands) -> None:
