@@ -218,6 +218,8 @@ class ActionModule(Action):
                         if file.is_needed:
                             raise
                         continue
+            if file.former is not None and not self._task.check_mode:
+                file.former.unlink(missing_ok=True)
             if file.note is None and file.has_diff and differs:
                 diffs.append(diff(file.path, before, file.text))
             elif file.note is not None and not self._task.check_mode:

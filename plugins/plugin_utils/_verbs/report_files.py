@@ -18,6 +18,7 @@ from .._text.table import aligned
 from .step import WantedFile
 
 PAGE, TABLE, NUMBERS = "report.html", "report.csv", "report.json"
+FORMER_PAGE = "sweep.html"  # of a sweep, before a run had a page, too
 OPTION, EXPECTED = "launch_experiments_dir", "a directory that you can write to"
 
 
@@ -45,5 +46,6 @@ def report_files(
             is_same=partial(same_content, text),
             is_refreshed=True,
             note="\n".join(aligned(shown)),
+            former=home / FORMER_PAGE,
         ),
     ]

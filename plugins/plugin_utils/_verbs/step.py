@@ -118,6 +118,7 @@ class WantedFile:
     option names what chose the path, and expected is what that may be, for the error of a file that cannot be written.
     is_same says whether an earlier text is as good, without it an equal one; a file that is_refreshed is written all
     the same, and counts as unchanged. note is a line for people once it lies there; a file with a note has no diff.
+    former is a path under which an earlier version wrote it, which is removed.
     """
 
     path: Path
@@ -130,6 +131,7 @@ class WantedFile:
     is_refreshed: bool = False
     note: str | None = None
     has_diff: bool = True
+    former: Path | None = None
 
 
 @frozen

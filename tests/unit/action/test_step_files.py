@@ -109,3 +109,13 @@ def test_a_link_is_made_with_a_file_that_changes(tmp_path: Path, monkeypatch: py
     write(file, links=[Symlink(link, "another", is_newest=True)])
     assert str(link.readlink()) == "run"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["latest", "run"]
+
+
+def test_a_file_under_its_earlier_name_is_removed(tmp_path: Path) -> None:
+    file = WantedFile(tmp_path / "report.html", "text", "option", former=tmp_path / "sweep.html")
+    (tmp_path / "sweep.html").write_text("stale")
+    write(file, is_checked=True)
+    assert (tmp_path / "sweep.html").exists()
+    write(file)
+    write(file)
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]

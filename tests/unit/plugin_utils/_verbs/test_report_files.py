@@ -136,6 +136,7 @@ def test_a_sweep_is_reported_from_its_records(swept: Path) -> None:
     whole = sweep()
     document, files = report(swept, sweep=whole.sweep_id)
     assert (document["sweep_id"], document.get("run_id"), document["objective"]) == (whole.sweep_id, None, "loss")
+    assert files["report.html"].former == swept / whole.sweep_id / "sweep.html"
     assert [point["value"] for point in document["points"][:3]] == [1.0, 2.6, 3.0]
     assert document["best"]["parameters"] == whole.points[0].parameters
     launch = "ansible-playbook -i lab muster.train.launch -e &#39;{&#34;channels&#34;: 28}&#39;</code>"
