@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A sweep for tests of its page: two parameters, two repeats, a combination that failed, and one that timed out."""
+"""Sweeps for tests of their pages: two parameters, two repeats, a combination that failed, and one that timed out."""
 
 from __future__ import annotations
 
@@ -38,4 +38,29 @@ def sweep(**changes: Any) -> Sweep:
                 )
             )
     known = {"sweep_id": "sweep_20261120_143052_nccl", "key": "k", "created": "2026-11-20T14:30:52Z", "command": ""}
+    return Sweep(**{**known, "objective": "loss", "axes": axes, "points": points, **changes})
+
+
+BEFORE = {(28, "LL128"): 2.56, (28, "Simple"): 4.0, (42, "LL128"): 2.0, (42, "Simple"): 2.0, (70, "LL128"): 2.0}
+
+
+def earlier_sweep(**changes: Any) -> Sweep:
+    """Return a sweep over the same parameters, of which a combination is new, and those of 56 channels are missing."""
+    points = [
+        Point(
+            number,
+            repeat,
+            {"env.NCCL_PROTO": protocol, "channels": str(channels)},
+            f"earlier {number}.{repeat}",
+            "succeeded",
+            f"multinode_{channels}ch_autoth_20261020_143052_point{number}.{repeat}_8b1c",
+            None,
+            42.0,
+            loss + 0.02 * (repeat - 1),
+        )
+        for number, ((channels, protocol), loss) in enumerate(BEFORE.items(), start=1)
+        for repeat in (1, 2)
+    ]
+    axes = {"env.NCCL_PROTO": ["LL128", "Simple"], "channels": [28, 42, 70]}
+    known = {"sweep_id": "sweep_20261020_143052", "key": "e", "created": "2026-10-20T14:30:52Z", "command": ""}
     return Sweep(**{**known, "objective": "loss", "axes": axes, "points": points, **changes})

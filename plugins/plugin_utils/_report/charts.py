@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MISSING = (
-    "There are no figures, because the controller's Python does not have Matplotlib; to install it: "
+    "There are no figures, because the Python of the controller does not have Matplotlib; to install it: "
     f"{sys.executable} -m pip install matplotlib"
 )
 # Inches of 72 points: 520 CSS pixels, which a phone shows at two thirds.
 WIDTH, ROW, FRAME = 5.4, 0.46, 0.9
 MOST_COLUMNS, MOST_ROWS = 12, 24
 COLORS = "viridis"
+# Text on a color is white where that is darker.
+DARK = 0.54
 # Differs from all of these, and from both papers.
 FRAME_COLOR = "#e8590c"
 # A dollar sign does not begin a formula.
@@ -53,8 +55,8 @@ class Figure:
 class HeatMap:
     """The values of two parameters' combinations, rows[y][x]; a combination without a value has a text instead.
 
-    scale has the values of the darkest and the lightest color, number writes a value; marked are the positions (x, y)
-    with a frame.
+    scale has the values of the first and the last of the colors, by their name in Matplotlib; number writes a value;
+    marked are the positions (x, y) with a frame.
     """
 
     title: str
@@ -66,6 +68,7 @@ class HeatMap:
     scale: tuple[float, float]
     number: Callable[[float], str]
     marked: Sequence[tuple[int, int]] = ()
+    colors: str = COLORS
 
 
 @frozen
@@ -88,6 +91,7 @@ def are_available() -> bool:
 
 def draw_heat_map(data: HeatMap) -> str:
     """Return the SVG of a heat map, with the value, or the text, in each cell."""
+    from matplotlib import colormaps
     from matplotlib.patches import Rectangle
 
     low, high = data.scale
@@ -96,12 +100,14 @@ def draw_heat_map(data: HeatMap) -> str:
     with new_figure(data.title, FRAME + ROW * len(data.y_values)) as (axes, svg):
         colors = [[value if isinstance(value, float) else float("nan") for value in row] for row in data.rows]
         # Cells as paths: the page allows no images.
-        axes.pcolormesh(colors, cmap=COLORS, vmin=low, vmax=high, edgecolors="face")
+        axes.pcolormesh(colors, cmap=data.colors, vmin=low, vmax=high, edgecolors="face")
         for y, row in enumerate(data.rows):
             for x, value in enumerate(row):
-                is_dark = isinstance(value, float) and (value - low) < 0.6 * (high - low)
                 text = data.number(value) if isinstance(value, float) else value
-                color = "#ffffff" if is_dark else "#111111" if isinstance(value, float) else "#000000"
+                color = "#000000"
+                if isinstance(value, float):
+                    is_dark = _lightness(colormaps[data.colors]((value - low) / (high - low))) < DARK
+                    color = "#ffffff" if is_dark else "#111111"
                 axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", color=color, **PLAIN)
         for corner in data.marked:
             axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=FRAME_COLOR, linewidth=2.5, clip_on=False))
@@ -111,6 +117,12 @@ def draw_heat_map(data: HeatMap) -> str:
         axes.set_ylabel(data.y_name, **PLAIN)
         axes.invert_yaxis()
     return svg[0]
+
+
+def _lightness(color: tuple[float, ...]) -> float:
+    """Return how light a color looks, from 0 to 1 (the luma of ITU-R BT.709)."""
+    red, green, blue, *_opacity = color
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def draw_dot_chart(data: DotChart) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from .._request.conditions import parse_order
 from .._results.listing import csv_text
+from .._sweep.difference import CombinationRuns, SweepDifference
 from .._sweep.outcome import best_of
 from .._sweep.record import Point, Sweep
 from .remarks import remark_text
@@ -65,6 +66,21 @@ def points_csv(sweep: Sweep) -> str:
         "why",
     ]
     return csv_text(header, [_point_row(point) for point in sweep.points])
+
+
+def differences_csv(difference: SweepDifference) -> str:
+    """Return the combinations of two sweeps, a row for each."""
+    parts = ("", "_least", "_greatest", "_runs", "_outcome")
+    header = [*difference.axes, *(f"{side}{part}" for side in ("against", "sweep") for part in parts)]
+    rows = [
+        [*known.parameters.values(), *_cells(known.other), *_cells(known.runs), known.change_percent, known.effect]
+        for known in difference.combinations
+    ]
+    return csv_text([*header, "change_percent", "effect"], rows)
+
+
+def _cells(runs: CombinationRuns | None) -> Sequence[object]:
+    return [None] * 5 if runs is None else [runs.mean, runs.least, runs.greatest, runs.count, runs.outcome]
 
 
 def _point_row(point: Point) -> Sequence[object]:

@@ -42,12 +42,12 @@ class FailedPoints:
     points: Sequence[str]
 
 
-def render(sweep: Sweep, launch: str | None) -> str:
-    """Return the page; launch is the command that launches the best combination."""
+def render(sweep: Sweep, launch: str | None, title: str | None = None, remarks: Sequence[str] = ()) -> str:
+    """Return the page; launch is the command that launches the best combination. A sweep without a name has a title."""
     best = best_of(sweep.points, sweep.objective)
     left = unfinished(sweep.chosen)
     status: Status = "pass" if not sweep.unfinished else "fail" if any(point.why for point in left) else "warn"
-    notes = [f"The best {parse_order(sweep.objective).name} is {best_text(best)}."] if best else []
+    notes = [*([f"The best {parse_order(sweep.objective).name} is {best_text(best)}."] if best else []), *remarks]
     if len(sweep.axes) > 1 and best and not _has_maps(sweep):
         notes.append("There are too many values for a map.")
     if not charts.are_available():
@@ -67,7 +67,7 @@ def render(sweep: Sweep, launch: str | None) -> str:
         "failures": _failures(sweep.points),
         "table": PageTable.of("All runs", headers, rows),
     }
-    header = Header(sweep.sweep_id, Headline(status, summary(sweep), notes), figures)
+    header = Header(title or sweep.sweep_id, Headline(status, summary(sweep), notes), figures)
     return render_page("sweep.html.j2", header, content)
 
 
@@ -112,8 +112,8 @@ def _heat_maps(sweep: Sweep, runs: Mapping[Key, Sequence[Point]], best: Key) -> 
             title=f"{name}{where}",
             x_name=x_name,
             y_name=y_name,
-            x_values=[_label(value) for value in x_values],
-            y_values=[_label(value) for value in y_values],
+            x_values=[label_of(value) for value in x_values],
+            y_values=[label_of(value) for value in y_values],
             rows=[[_cell(runs.get(key, ())) for key in row] for row in keys],
             scale=(min(means), max(means)),
             number=number_text,
@@ -128,7 +128,8 @@ def _heat_maps(sweep: Sweep, runs: Mapping[Key, Sequence[Point]], best: Key) -> 
 def _parallel(sweep: Sweep, runs: Mapping[Key, Sequence[Point]], best: Key) -> list[Figure]:
     """Return a view of all parameters at once, where they are more than a map has."""
     axes = [
-        parallel.ParallelAxis(_label(name), [_label(value) for value in values]) for name, values in sweep.axes.items()
+        parallel.ParallelAxis(label_of(name), [label_of(value) for value in values])
+        for name, values in sweep.axes.items()
     ]
     if len(axes) < FEWEST_AXES or not parallel.fits(axes):
         return []
@@ -166,7 +167,8 @@ def _trials(sweep: Sweep) -> Figure:
     return Figure(caption, charts.draw_trial_chart(order.name, known, best, sweep.trials or len(known)))
 
 
-def _label(value: Any) -> str:
+def label_of(value: Any) -> str:
+    """Return a value, or the name of a parameter, as an axis has it."""
     return one_line(value_text(value), WIDEST_LABEL)
 
 

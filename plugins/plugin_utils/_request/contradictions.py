@@ -94,12 +94,27 @@ def _compare_errors(settings: Mapping[str, Setting]) -> list[str]:
 
 
 def _report_errors(settings: Mapping[str, Setting]) -> list[str]:
-    given = {name: setting for name, setting in settings.items() if setting["value"] is not None}
-    if "run_id" in given and "sweep" in given:
-        return ["sweep: expected a run or a sweep, saw run_id and sweep; give one of them"]
-    if "objective" in given and "sweep" in settings and "sweep" not in given:
-        return ["objective: expected a sweep whose runs are compared by it, saw none; give -e sweep=SWEEP_ID"]
-    return []
+    given = {name: setting["value"] for name, setting in settings.items() if setting["value"] is not None}
+    ways = [name for name in ("run_id", "sweep", "over") if name in given]
+    if len(ways) > 1:
+        return [f"{ways[1]}: expected one of run_id, sweep and over, saw {' and '.join(ways)}; give one of them"]
+    if not {"sweep", "over"} <= settings.keys():
+        return []  # one of them is refused itself
+    lines = []
+    if "objective" in given and not {"sweep", "over"} & given.keys():
+        lines.append(
+            "objective: expected runs that are compared by it, saw none; give -e sweep=SWEEP_ID or -e over=NAME,NAME"
+        )
+    if "against" in given and given["against"] == given.get("sweep"):
+        lines.append(
+            f"against: expected another sweep than {given['sweep']}, saw the same; give one of the same parameters"
+        )
+    elif "against" in given and "sweep" not in given:
+        lines.append("against: expected the sweep that is compared with it, saw none; give -e sweep=SWEEP_ID")
+    for name in ("where", "last"):
+        if name in given and "over" not in given:
+            lines.append(f"{name}: it chooses among the runs that over compares, saw no over; give -e over=NAME,NAME")
+    return lines
 
 
 def _note_errors(settings: Mapping[str, Setting]) -> list[str]:

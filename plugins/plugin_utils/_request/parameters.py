@@ -34,6 +34,7 @@ from . import (
     run_id,
     run_ids,
     transport_policy,
+    value_names,
     variable_names,
 )
 from .invalid_value import InvalidValue, unexpected
@@ -111,6 +112,7 @@ def expected(parameter: Parameter) -> str:
         "axes": axes.EXPECTED,
         "note": note_text.EXPECTED,
         "run_ids": run_ids.EXPECTED,
+        "names": value_names.EXPECTED,
         "sweep_id": "the name of a sweep such as sweep_20261120_143052[_label]",
         "ranks": rank_list.EXPECTED,
         "hosts": "hosts such as head,gpu[01-16] or train@10.0.0.1:2222",
@@ -276,6 +278,7 @@ READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "axes": lambda _parameter, raw: axes.read_axes(raw),
     "note": _checked(note_text.check),
     "sweep_id": _matching(run_id.SWEEP),
+    "names": lambda _parameter, raw: value_names.read_names(raw),
     "run_ids": lambda _parameter, raw: run_ids.read_run_ids(raw),
     "ranks": lambda _parameter, raw: rank_list.read_ranks(raw),
 }

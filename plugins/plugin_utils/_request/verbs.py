@@ -21,6 +21,8 @@ RANK = Parameter("rank", "int", maximum=1_000_000)
 OUTPUT = Parameter("output", "choice", default="table", choices=("table", "json"), per_run=True)
 # A line for each change, and the document as the last one.
 LIVE_OUTPUT = Parameter("output", "choice", default="table", choices=("table", "json", "jsonl"), per_run=True)
+# Which runs of the list.
+WHERE, LAST = Parameter("where", "conditions"), Parameter("last", "int", minimum=1, maximum=1_000_000)
 # Shown below the progress.
 LAST_LINES = Parameter("lines", "int", default=0, maximum=50)
 
@@ -85,9 +87,9 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
     "collect": (RUN_ID_PARAMETER, ALL, OUTPUT),
     "list": (
         RUN_ID_PARAMETER,
-        Parameter("where", "conditions"),
+        WHERE,
         Parameter("sort", "order"),
-        Parameter("last", "int", minimum=1, maximum=1_000_000),
+        LAST,
         Parameter("output", "choice", default="table", choices=("table", "json", "csv"), per_run=True),
     ),
     "note": (RUN_ID_PARAMETER, Parameter("note", "note", per_run=True), OUTPUT),
@@ -100,6 +102,10 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
     "report": (
         RUN_ID_PARAMETER,
         Parameter("sweep", "sweep_id", per_run=True),
+        Parameter("against", "sweep_id", per_run=True),
+        Parameter("over", "names", per_run=True),
+        WHERE,
+        LAST,
         Parameter("objective", "order", per_run=True),
         OUTPUT,
     ),

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What differs between runs, and which differences of their numbers are more than noise.
 
-Runs with the same settings are repeats. The noise of a number is the largest difference between repeats, which tells
-nothing of the distribution, but needs no assumption about it either.
+Runs with the same settings are repeats. The noise of a number is the largest difference between repeats.
 """
 
 from __future__ import annotations
@@ -16,13 +15,9 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
 from .._request.conditions import text_of
+from .changes import percent_of, shortened, spread_of
 from .compared import FIRST, PARTS, ComparedRun
 from .rows import number
-
-# Times are whole seconds: repeats may differ by more than they show.
-RESOLUTION = {"elapsed_s": 1.0}
-# As many as run.yml has of a loss.
-DIGITS = 6
 
 
 @frozen
@@ -115,13 +110,13 @@ def _repeats(runs: Sequence[ComparedRun]) -> list[list[ComparedRun]]:
 def _metric(name: str, runs: Sequence[ComparedRun], groups: Sequence[Sequence[ComparedRun]]) -> MetricDifference:
     numbers = [_finite(run, name) for run in runs]
     first, noise = numbers[0], _noise(name, groups)
-    steps = [None if first is None or value is None else _shortened(value - first) for value in numbers[1:]]
+    steps = [None if first is None or value is None else shortened(value - first) for value in numbers[1:]]
     return MetricDifference(
         name=name,
         values=[run.metrics.get(name) for run in runs],
         changes_percent=[
             None,
-            *(round(100 * step / abs(first), 2) if step is not None and first else None for step in steps),
+            *(None if step is None or first is None else percent_of(step, first) for step in steps),
         ],
         noise=noise,
         above_noise=[None, *(None if step is None or noise is None else abs(step) > noise for step in steps)],
@@ -130,13 +125,8 @@ def _metric(name: str, runs: Sequence[ComparedRun], groups: Sequence[Sequence[Co
 
 def _noise(name: str, groups: Sequence[Sequence[ComparedRun]]) -> float | None:
     known = [[value for run in group if (value := _finite(run, name)) is not None] for group in groups]
-    spreads = [max(values) - min(values) for values in known if len(values) > 1]
-    return _shortened(max(*spreads, RESOLUTION.get(name, 0.0))) if spreads else None
-
-
-def _shortened(value: float) -> float:
-    """Return a difference without the digits that only its computation gave it, so that equal ones are equal."""
-    return float(f"{value:.{DIGITS}g}")
+    spreads = [spread for values in known if (spread := spread_of(name, values)) is not None]
+    return shortened(max(spreads)) if spreads else None
 
 
 def _finite(run: ComparedRun, name: str) -> float | None:

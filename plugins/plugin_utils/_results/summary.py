@@ -178,7 +178,7 @@ def select(
     chosen = by_age(entries)
     names = {*NAMES, *parameters, *(name for entry in chosen for name in entry.values)}
     for condition in parse_conditions(where or ""):
-        name = _known_name("where", condition.name, names)
+        name = known_name("where", condition.name, names)
         met = type(condition)(name, condition.operator, condition.text)
         chosen = [entry for entry in chosen if met.holds(entry.values)]
     if last is not None:
@@ -186,7 +186,7 @@ def select(
         chosen = dated[-last:]
     if sort:
         order = parse_order(sort)
-        name = _known_name("sort", order.name, names)
+        name = known_name("sort", order.name, names)
         with_value = [entry for entry in chosen if entry.values.get(name) not in (None, "")]
         without = [entry for entry in chosen if entry.values.get(name) in (None, "")]
         with_value.sort(key=lambda entry: sort_key(entry.values[name]), reverse=order.descending)
@@ -194,7 +194,8 @@ def select(
     return chosen
 
 
-def _known_name(parameter: str, name: str, names: Iterable[str]) -> str:
+def known_name(parameter: str, name: str, names: Iterable[str]) -> str:
+    """Return a name by which runs are known; raise UserError for one that is not among the names of their values."""
     name = OTHER_NAMES.get(name, name)
     if name in names:
         return name

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`report`: a page of a run or of a sweep, from what was collected, with its numbers beside it. It contacts no node."""
+"""`report`: a page of a run, of a sweep, of what differs between two, or of some runs, with its numbers beside it.
+
+It reads what was collected, and contacts no node.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -20,43 +20,35 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._action.files import read_text
 from .._findings.errors import UserError
-from .._findings.origin import FOR_ONE_RUN
 from .._report.metrics import RankMetrics, read_rank
-from .._report.numbers import curves_csv, points_csv, run_numbers, sweep_numbers
+from .._report.numbers import curves_csv, run_numbers
 from .._report.run_page import MOST_DRAWN, render_run
 from .._report.run_text import ReportedRun, lines
 from .._report.series import TrainingMetrics, reduce
-from .._report.sweep_page import render as render_sweep
-from .._request.hints import call_with, command
-from .._request.secret_options import SECRET_OPTION
-from .._request.verbs import DECIDED_BY_SWEEP
 from .._results.events import stand_in
-from .._results.experiment import load
 from .._results.ranks import planned
 from .._results.rows import number
-from .._sweep import text
-from .._sweep.outcome import best_of, judge_point
-from .._sweep.record import FILE, SUCCEEDED, Point, Sweep
-from .._sweep.record import load as load_sweep
-from .._text.nearest import nearest, question
-from .experiments import directories, newest, read_record
+from .experiments import newest, read_record
 from .report_files import places, report_files
 from .step import Conclude, Conclusion, Play
+from .sweep_reports import report_difference, report_selection, report_sweep
 
 METRICS = re.compile(r"rank_([0-9]{1,7})_metrics\.jsonl")
 # A longer line is read in parts, none of which is a JSON object.
 LONGEST_LINE = 1 << 20
 # A record may have been edited: more ranks than nodes can have are not looked for.
 MOST = 1 << 20
-# Parameters of a point that say how it was launched, not what.
-NOT_REPEATED = (*DECIDED_BY_SWEEP, "label", "sync")
 
 
 @Conclude
 def write(play: Play) -> Conclusion:
-    """Write the report of a sweep, of the run that is named, or of the newest run."""
-    name = play.parameters.get("sweep")
-    return _report_sweep(play, str(name)) if name else _report_run(play)
+    """Write the report of a sweep, of some runs, of the run that is named, or of the newest run."""
+    asked = play.parameters
+    if asked.get("against"):
+        return report_difference(play, str(asked["sweep"]), str(asked["against"]))
+    if asked.get("sweep"):
+        return report_sweep(play, str(asked["sweep"]))
+    return report_selection(play, asked["over"]) if asked.get("over") else _report_run(play)
 
 
 def _report_run(play: Play) -> Conclusion:
@@ -108,79 +100,3 @@ def _read_rank(rank: int, path: Path) -> RankMetrics:
         return read_rank(rank, read_lines())
     except OSError as error:
         raise UserError(f"{path} could not be read: {error.strerror or error}") from None
-
-
-def _report_sweep(play: Play, name: str) -> Conclusion:
-    request = play.request
-    home = Path(request["experiments"], name)
-    sweep = _judged(home, _read_sweep(play, home), play.parameters.get("objective"))
-    numbers = sweep_numbers(sweep)
-    document = {"folder": str(home), **places(home), **numbers}
-    page = render_sweep(sweep, _launch_command(play, home, sweep))
-    return Conclusion(
-        lines=["", *map(clean, text.table_lines(sweep, play.width)), "", f"  {text.summary(sweep)}"],
-        files=report_files(request, home, page, points_csv(sweep), numbers),
-        document=document,
-        result={"report": places(home)},
-    )
-
-
-def _read_sweep(play: Play, home: Path) -> Sweep:
-    content = read_text(home / FILE)
-    if content is None:
-        names = [path.name for path in directories(home.parent) if (path / FILE).is_file()]
-        remedy = f"{question(nearest(home.name, names))}see {command('list', None, play.request.get('call'))}"
-        raise UserError(clean(f"sweep: no sweep {home.name} in {home.parent}; {remedy}"))
-    try:
-        return load_sweep(content)
-    except ValueError as error:
-        raise UserError(clean(f"sweep: {home / FILE}: {error}; restore it, or run the sweep again")) from None
-
-
-def _judged(home: Path, sweep: Sweep, objective: str | None) -> Sweep:
-    """Return a sweep with what the records of its runs say now, and the values of an objective."""
-    sweep = dataclasses.replace(sweep, objective=objective or sweep.objective)
-    points = [
-        judge_point(point, point.run_id, _record_of(home, point.run_id), sweep.objective) or point
-        for point in sweep.points
-    ]
-    return dataclasses.replace(sweep, points=points)
-
-
-def _record_of(home: Path, run_id: str | None) -> str | None:
-    return read_text(home / run_id / "run.yml") if run_id else None
-
-
-def _launch_command(play: Play, home: Path, sweep: Sweep) -> str | None:
-    """Return the command that launches the best combination again, as its first run was launched."""
-    best = best_of(sweep.points, sweep.objective)
-    runs = [point for point in sweep.points if best and point.parameters == best.parameters]
-    point = next((point for point in runs if point.outcome == SUCCEEDED), None)
-    try:
-        record = load(_record_of(home, point.run_id if point else None) or "")
-    except ValueError:
-        return None
-    given = {
-        name: as_dict(setting).get("value")
-        for name, setting in as_dict(record.get("parameters")).items()
-        if name not in NOT_REPEATED and as_dict(setting).get("layer") in FOR_ONE_RUN
-    }
-    parameters = json.dumps(given, sort_keys=True, default=str)
-    if SECRET_OPTION.search(parameters):
-        return None
-    options = _options_of(record, point) if point else None
-    call = play.request.get("call") if options is None else call_with(options, play.request)
-    return clean(f"{command('launch', None, call)} {shlex.join(['-e', parameters])}")
-
-
-def _options_of(record: Mapping[str, Any], point: Point) -> list[str] | None:
-    """Return the options by which a run's nodes are reached, without the file in which the sweep names the run."""
-    known, kept = record.get("options"), list[str]()
-    if not isinstance(known, list):
-        return None
-    for word in map(str, known):
-        if kept[-1:] == ["-e"] and word.endswith(f"/{point.label}.launch.json"):
-            kept.pop()
-        else:
-            kept.append(word)
-    return kept

@@ -17,28 +17,33 @@ from .._results.documents import text as json_text
 from .._text.table import aligned
 from .step import WantedFile
 
-PAGE, TABLE, NUMBERS = "report.html", "report.csv", "report.json"
+STEM = "report"
 FORMER_PAGE = "sweep.html"  # of a sweep, before a run had a page, too
 OPTION, EXPECTED = "launch_experiments_dir", "a directory that you can write to"
 
 
-def places(home: Path) -> dict[str, str]:
+def places(home: Path, stem: str = STEM) -> dict[str, str]:
     """Return where the files are, for a document."""
-    return {"page": str(home / PAGE), "csv": str(home / TABLE), "json": str(home / NUMBERS)}
+    return {name: str(path) for name, path in _paths(home, stem).items()}
+
+
+def _paths(home: Path, stem: str) -> dict[str, Path]:
+    return {name: home / f"{stem}.{ending}" for name, ending in (("page", "html"), ("csv", "csv"), ("json", "json"))}
 
 
 def report_files(
-    request: Mapping[str, Any], home: Path, page: str, table: str, numbers: Mapping[str, Any]
+    request: Mapping[str, Any], home: Path, page: str, table: str, numbers: Mapping[str, Any], stem: str = STEM
 ) -> list[WantedFile]:
     """Return the files; table is the CSV. When and by which command the page was made does not count as a change."""
+    paths = _paths(home, stem)
     text = finished(page, request["created"], clean(request["command"]))
     document = json_text({"schema": SCHEMA, **numbers}) + "\n"
-    shown = [("page", relative(home / PAGE)), ("numbers", f"{relative(home / TABLE)} and {NUMBERS}")]
+    shown = [("page", relative(paths["page"])), ("numbers", f"{relative(paths['csv'])} and {paths['json'].name}")]
     return [
-        WantedFile(home / TABLE, table, OPTION, EXPECTED, is_private=True, has_diff=False),
-        WantedFile(home / NUMBERS, document, OPTION, EXPECTED, is_private=True, has_diff=False),
+        WantedFile(paths["csv"], table, OPTION, EXPECTED, is_private=True, has_diff=False),
+        WantedFile(paths["json"], document, OPTION, EXPECTED, is_private=True, has_diff=False),
         WantedFile(
-            home / PAGE,
+            paths["page"],
             text,
             OPTION,
             EXPECTED,
@@ -46,6 +51,6 @@ def report_files(
             is_same=partial(same_content, text),
             is_refreshed=True,
             note="\n".join(aligned(shown)),
-            former=home / FORMER_PAGE,
+            former=home / FORMER_PAGE if stem == STEM else None,
         ),
     ]

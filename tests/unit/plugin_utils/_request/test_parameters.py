@@ -14,7 +14,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.variable_nam
 
 LAUNCH = {parameter.name: parameter for parameter in verbs.VERBS["launch"]}
 LOGS = {parameter.name: parameter for parameter in verbs.VERBS["logs"]}
-KEEPING = {parameter.name: parameter for verb in ("note", "compare", "report") for parameter in verbs.VERBS[verb]}
+KEEPING = {parameter.name: parameter for verb in ("report", "note", "compare") for parameter in verbs.VERBS[verb]}
 RUN_IDS = [f"train_20261120_143052_{number:04x}" for number in range(21)]
 
 
@@ -92,6 +92,11 @@ def test_run_ids_are_a_text_or_a_list() -> None:
         assert parameters.read(KEEPING["runs"], raw) == RUN_IDS[:20]
 
 
+def test_names_of_values_are_a_text_or_a_list() -> None:
+    for raw in ("channels, env.NCCL_PROTO", ["channels", "env.NCCL_PROTO"]):
+        assert parameters.read(KEEPING["over"], raw) == ["channels", "env.NCCL_PROTO"]
+
+
 PATHS: list[object] = [
     *("-c", "--config", " ", "a\nb", "a\0b", "a\x1b[31m", "a\x7f", "a\u2028b", "a\udc80", "x" * 4097),
     *(True, 1.0, ["a"]),
@@ -161,6 +166,7 @@ LOGS_REFUSED: dict[str, list[object]] = {
 # The same of `note` and `compare`.
 KEEPING_REFUSED: dict[str, list[object]] = {
     "sweep": ["", "sweep_2026", "experiments/sweep_20261120_143052", "sweep_20261120_143052/..", RUN_IDS[0], 1, ["a"]],
+    "over": ["", "a,", "a,a", "a,b,c,d,e", "a b", "1a", "../a", [], [1], 7, {"a": "b"}],
     "note": ["", "  ", "x" * 1001, "a\nb", "a\x1b[2Jb", "a\x00", "a\u2028b", "a\udc80", True, 1.5, ["a"], {"a": "b"}],
     "runs": [
         *("", RUN_IDS[0], f"{RUN_IDS[0]},", ",".join(RUN_IDS), f"{RUN_IDS[0]},{RUN_IDS[0]}", "../a,b", "a,b"),

@@ -36,6 +36,7 @@ TWINS = [
 NO_NAMES = ["node/0", "..", "-x", "node 0", "node;id", "$(id)", "fe80::1", "x" * 254, "nœud", "a\n", ".hidden", "a."]
 VARIABLES = ("launch_workdir", "launch__plan")
 EARLIER = {"parameters": {"channels": {"value": 1000, "origin": "-e channels", "layer": "extra_vars"}}}
+SWEEP_ID = "sweep_20261120_143052"
 CASES = [
     refused("a value of the run's plan", ("channels", "earlier"), {"run_id": RUN_ID}, earlier=EARLIER),
     refused("a node that does not exist", NAMELESS, {"node": "node7"}, verb="logs"),
@@ -100,8 +101,14 @@ CASES = [
     refused("nothing to compare", NAMELESS, verb="compare"),
     refused("two ways to name runs", NAMELESS, {"runs": [RUN_ID, f"{RUN_ID}_b"], "last": 2}, verb="compare"),
     refused("a limit of compare", NAMELESS, {"last": 2}, verb="compare", limit="node0"),
-    refused("a run and a sweep", NAMELESS, {"run_id": RUN_ID, "sweep": "sweep_20261120_143052"}, verb="report"),
+    refused("a run and a sweep", NAMELESS, {"run_id": RUN_ID, "sweep": SWEEP_ID}, verb="report"),
     refused("an objective without a sweep", NAMELESS, {"objective": "loss"}, verb="report"),
+    refused("a sweep against nothing", NAMELESS, {"against": SWEEP_ID}, verb="report"),
+    refused("a sweep against itself", NAMELESS, dict.fromkeys(("sweep", "against"), SWEEP_ID), verb="report"),
+    refused("a map of one run", NAMELESS, {"over": "channels", "run_id": RUN_ID}, verb="report"),
+    refused("a map of some runs of a sweep", NAMELESS, {"over": "channels", "sweep": SWEEP_ID}, verb="report"),
+    refused("conditions on one run", NAMELESS, {"where": "loss<3"}, verb="report"),
+    refused("the newest of one run", NAMELESS, {"last": 3}, verb="report"),
     *(
         refused(f"{name} without a profiler", NAMELESS, {name: value})
         for name, value in (("stats", True), ("rocprof_input", "c.yaml"), ("profiler_args", "-x"), ("profile_ranks", 0))

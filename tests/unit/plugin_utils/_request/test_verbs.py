@@ -33,7 +33,7 @@ def test_the_other_verbs() -> None:
         "note": ["run_id", "note", "output"],
         "compare": ["runs", "last", "output"],
         "import": ["source", "output"],
-        "report": ["run_id", "sweep", "objective", "output"],
+        "report": ["run_id", "sweep", "against", "over", "where", "last", "objective", "output"],
         "doctor": ["run_id", "file", "output"],
         "gpus": ["all", "output"],
         "detect": ["output", "page", "mode"],

@@ -26,6 +26,7 @@ from ansible_collections.muster.train.tests.unit.plugin_utils._verbs import (
     test_plan,
     test_report,
     test_request,
+    test_sweep_reports,
     test_wait,
 )
 
@@ -82,6 +83,8 @@ def of_reports(root: Path) -> Iterator[Message]:
     yield "logs: none", texts(reported(logs.report, "logs", test_report.NOBODY, test_report.LOGS))
     yield "import: runs, a sweep and something else", test_importer.imported_lines(root)
     yield "launch: not started", texts(test_report.not_started())
+    yield "report: two sweeps over other parameters", [refusal(test_sweep_reports.report_others, root)]
+    yield "report: runs of the list", test_sweep_reports.lines_of_selection(root)
 
 
 def test_what_verbs_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
