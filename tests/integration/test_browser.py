@@ -15,13 +15,15 @@ import pytest
 from ansible_collections.muster.train.plugins.plugin_utils._checks.page import render as render_preflight
 from ansible_collections.muster.train.plugins.plugin_utils._detect.page import render as render_detect
 from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.page import render as render_benchmark
+from ansible_collections.muster.train.plugins.plugin_utils._report.difference_page import render_difference
 from ansible_collections.muster.train.plugins.plugin_utils._report.run_page import render_run
 from ansible_collections.muster.train.plugins.plugin_utils._report.sweep_page import render as render_sweep
+from ansible_collections.muster.train.plugins.plugin_utils._sweep.difference import compare_sweeps
 from ansible_collections.muster.train.tests.support.benchmark_parts import benchmark
 from ansible_collections.muster.train.tests.support.detect_parts import cluster, dgx_h100, down, mi300x
 from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Facts, report
 from ansible_collections.muster.train.tests.support.report_parts import reported_run
-from ansible_collections.muster.train.tests.support.sweep_parts import sweep
+from ansible_collections.muster.train.tests.support.sweep_parts import earlier_sweep, sweep
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 # The pages allow no script; this one is put into a copy, and leaves its measurements in the document.
@@ -64,6 +66,10 @@ def sweep_page() -> str:
     return render_sweep(sweep(), "ansible-playbook muster.train.launch")
 
 
+def difference_page() -> str:
+    return render_difference(compare_sweeps(sweep(), earlier_sweep()))
+
+
 def run_page() -> str:
     return render_run(reported_run())
 
@@ -86,6 +92,7 @@ CONTRAST = 4.5
             ["6 of 12 runs succeeded", "The best loss is 2.3", "2.55 2.3 timed out", "3.05 failed"],
             marks=pytest.mark.gate,
         ),
+        (difference_page, ["1 better, 1 worse, 1 within the noise", "(-0.8 %)", "+14.4 %", "4.01 (4 to 4.02)"]),
         (
             run_page,
             [

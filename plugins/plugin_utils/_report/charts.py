@@ -28,8 +28,8 @@ MISSING = (
 WIDTH, ROW, FRAME = 5.4, 0.46, 0.9
 MOST_COLUMNS, MOST_ROWS = 12, 24
 COLORS = "viridis"
-# Text on a color is white where that is darker.
-DARK = 0.54
+# Where white and black have the same contrast: (1 + 0.05) / (x + 0.05) = (x + 0.05) / 0.05.
+MIDDLE_LUMINANCE = 0.179
 # Differs from all of these, and from both papers.
 FRAME_COLOR = "#e8590c"
 # A dollar sign does not begin a formula.
@@ -106,8 +106,7 @@ def draw_heat_map(data: HeatMap) -> str:
                 text = data.number(value) if isinstance(value, float) else value
                 color = "#000000"
                 if isinstance(value, float):
-                    is_dark = _lightness(colormaps[data.colors]((value - low) / (high - low))) < DARK
-                    color = "#ffffff" if is_dark else "#111111"
+                    color = _ink_on(colormaps[data.colors]((value - low) / (high - low)))
                 axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", color=color, **PLAIN)
         for corner in data.marked:
             axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=FRAME_COLOR, linewidth=2.5, clip_on=False))
@@ -119,10 +118,11 @@ def draw_heat_map(data: HeatMap) -> str:
     return svg[0]
 
 
-def _lightness(color: tuple[float, ...]) -> float:
-    """Return how light a color looks, from 0 to 1 (the luma of ITU-R BT.709)."""
-    red, green, blue, *_opacity = color
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+def _ink_on(color: Sequence[float]) -> str:
+    """Return white or black, whichever can be read better on a color, by its relative luminance (WCAG 2.2)."""
+    parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in color]
+    luminance = 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+    return "#ffffff" if luminance < MIDDLE_LUMINANCE else "#111111"
 
 
 def draw_dot_chart(data: DotChart) -> str:

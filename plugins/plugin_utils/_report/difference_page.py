@@ -24,17 +24,13 @@ def render_difference(difference: SweepDifference) -> str:
     status: Status = "warn" if difference.count(WORSE) else "pass"
     notes = [f"Noise: {difference_text.noise_text(difference)}.", *([] if charts.are_available() else [charts.MISSING])]
     name = parse_order(difference.objective).name
-    figures = [("sweep", difference.sweep_id), ("against", difference.against)]
     content = {
         "figures": [_heat_map(difference)] if _has_map(difference) and charts.are_available() else [],
         "table": PageTable.of("All combinations", *difference_text.headers_and_rows(difference)),
     }
     title = f"{name}: {difference.sweep_id} against {difference.against}"
-    return render_page(
-        "difference.html.j2",
-        Header(title, Headline(status, difference_text.summary(difference), notes), figures),
-        content,
-    )
+    headline = Headline(status, difference_text.summary(difference), notes)
+    return render_page("difference.html.j2", Header(title, headline), content)
 
 
 def _varied(difference: SweepDifference) -> list[str]:
