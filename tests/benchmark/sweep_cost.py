@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a run costs as a point of a sweep, beside the same launch by hand: two local nodes, one round after the other.
 
+A sweep of one point tells what is done once for all points, such as the start of its own command and its page. The rest
+is what each further point costs over the bare launch, which should be less than 2 s on two cores.
+
 usage: python tests/benchmark/sweep_cost.py [--points 4]
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import sys
 import tempfile
@@ -35,18 +39,25 @@ def main() -> None:
                 launched = cluster.verb("launch", env={"A": "1", **others})
                 times.append(time.monotonic() - begun)
                 assert launched.rc == 0, launched.out
-            begun = time.monotonic()
-            axes = {"env.A": list(map(str, range(count)))}
-            swept = cluster.verb("sweep", sweep=axes, env=others, preflight=False)
-            whole = time.monotonic() - begun
-            assert swept.rc == 0, swept.out
+            one, whole = (_time_sweep(cluster, points, others) for points in (1, count))
         finally:
             cluster.destroy()
-    alone = statistics.median(times)
-    print(
-        f"a launch by hand: {alone:.2f} s (median of {count}); a sweep of {count} points: {whole:.2f} s, "
-        f"{whole / count:.2f} s a point, {whole / count - alone:+.2f} s ({whole / count / alone:.2f} times)"
-    )
+    alone, further = statistics.median(times), (whole - one) / (count - 1)
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    print(f"load {load} on {os.cpu_count()} cores")
+    print(f"a launch by hand: {alone:.2f} s (median of {count}, {min(times):.2f} to {max(times):.2f} s)")
+    print(f"a sweep of one point: {one:.2f} s, of {count}: {whole:.2f} s; done once: {one - further:.2f} s")
+    for what, seconds in (("each further point", further), ("a point with its part of that", whole / count)):
+        print(f"{what}: {seconds:.2f} s, {seconds - alone:+.2f} s over the launch ({seconds / alone:.2f} times)")
+
+
+def _time_sweep(cluster: Cluster, points: int, environment: dict[str, str]) -> float:
+    """Return the seconds of a new sweep over so many points."""
+    begun = time.monotonic()
+    axes = {"env.A": list(map(str, range(points)))}
+    swept = cluster.verb("sweep", sweep=axes, env=environment, preflight=False)
+    assert swept.rc == 0, swept.out
+    return time.monotonic() - begun
 
 
 if __name__ == "__main__":

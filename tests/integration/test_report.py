@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.tests.support import documents
+from ansible_collections.muster.train.tests.support import aorta, documents
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 
 FILES = ["report.csv", "report.html", "report.json"]
@@ -58,7 +58,7 @@ def test_a_run_that_failed_is_reported(cluster: Cluster) -> None:
     assert (checked.rc, written(home)) == (0, ["report.csv", "report.json"]), checked.out
 
 
-def test_a_sweep_is_reported_anew(cluster: Cluster) -> None:
+def test_a_sweep_is_reported_anew_and_compared(cluster: Cluster) -> None:
     cluster.policy["launch_defaults"]["script"] = "surface.py"
     cluster.write()
     swept = cluster.verb("sweep", sweep={"env.A": ["1", "2"]}, env={"B": "1", "CURE": "-"}, preflight=False)
@@ -72,5 +72,18 @@ def test_a_sweep_is_reported_anew(cluster: Cluster) -> None:
     assert (document["best"]["value"], document["best"]["parameters"]) == (0.0, {"env.A": "2"})
     assert written(home) == FILES
     assert (home / "report.html").read_text().splitlines()[-1] == page.splitlines()[-1], "the content is the same"
+    old = aorta.write_run(cluster.home / "old").name
+    assert cluster.verb("import", source=str(cluster.home / "old")).rc == 0
+    assert cluster.verb("launch", env={"A": "1", "B": "1", "CURE": "-"}, channels=42, threads=256).rc == 0
+    listed = ask(cluster, over=["channels", "threads"])
+    assert [point["parameters"]["channels"] for point in listed["points"]] == [28, 42]
+    assert listed["points"][0]["run_id"] == old
+    again = cluster.verb("sweep", sweep={"env.A": ["2", "3"]}, env={"B": "2", "CURE": "-"}, preflight=False)
+    assert again.rc == 0, again.out
+    [newer] = [path for path in cluster.experiments.glob("sweep_*") if path != home]
+    differences = ask(cluster, sweep=newer.name, against=home.name)["differences"]
+    effects = {known["parameters"]["env.A"]: known["effect"] for known in differences}
+    assert effects == {"2": "worse", "3": "added", "1": "absent"}
+    assert (newer / f"report_against_{home.name}.html").is_file()
     refused = cluster.verb("report", sweep=home.name, run_id=RUN_ID)
     assert (refused.rc, "give one of them" in refused.words) == (2, True)

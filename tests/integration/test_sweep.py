@@ -75,6 +75,9 @@ def test_a_sweep_goes_on_after_failures_and_the_same_command_runs_only_those(clu
     assert "best loss: 1 with env.A=1 env.B=1" in played.out
     first = runs(cluster)
     assert len(first) == 4
+    [page] = cluster.experiments.glob("sweep_*/report.html")
+    shown = re.findall("<td>(succeeded|failed|timed out)</td>", page.read_text())
+    assert shown == ["succeeded", "succeeded", "failed", "timed out"]
 
     (cluster.home / "cure").touch()
     played = sweep(cluster)
