@@ -9,8 +9,9 @@ from .._page.page import render as render_page
 from .._page.tables import PageTable
 from .._request.conditions import parse_order
 from .._sweep import difference_text
-from .._sweep.difference import WORSE, CombinationDifference, SweepDifference, key_of
+from .._sweep.difference import WORSE, CombinationDifference, SweepDifference
 from .._sweep.difference_text import change_text, unchanged_text
+from .._sweep.text import key_of
 from . import charts
 from .charts import Figure
 from .sweep_page import label_of

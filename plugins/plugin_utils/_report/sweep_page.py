@@ -19,7 +19,7 @@ from .._request.conditions import parse_order
 from .._results.rows import duration, number_text
 from .._sweep.outcome import best_of
 from .._sweep.record import DONE, Point, Sweep, unfinished
-from .._sweep.text import best_text, headers_and_rows, outcome_text, summary, value_text, values_text
+from .._sweep.text import Key, best_text, headers_and_rows, key_of, outcome_text, summary, value_text, values_text
 from .._text.table import one_line
 from . import charts, parallel
 from .charts import Figure
@@ -29,8 +29,6 @@ MOST_MAPS = 6
 WIDEST_LABEL = 16
 # With fewer parameters a map shows all of them.
 FEWEST_AXES = 3
-# The values of a combination, as they are typed.
-Key = tuple[str, ...]
 
 
 @frozen
@@ -86,8 +84,8 @@ def _figures(sweep: Sweep) -> list[Figure]:
         return []
     runs = _runs(sweep.points)
     trials = [_trials(sweep)] if sweep.trials else []
-    maps = _heat_maps(sweep, runs, _key(best.parameters)) if _has_maps(sweep) else []
-    return [*trials, *maps, *_parallel(sweep, runs, _key(best.parameters)), _dots(sweep, runs)]
+    maps = _heat_maps(sweep, runs, key_of(best.parameters)) if _has_maps(sweep) else []
+    return [*trials, *maps, *_parallel(sweep, runs, key_of(best.parameters)), _dots(sweep, runs)]
 
 
 def _has_maps(sweep: Sweep) -> bool:
@@ -107,7 +105,7 @@ def _heat_maps(sweep: Sweep, runs: Mapping[Key, Sequence[Point]], best: Key) -> 
     for combination in itertools.product(*(values for _name, values in others)):
         fixed = dict(zip((other for other, _values in others), combination, strict=True))
         where = f", {values_text(fixed)}" if fixed else ""
-        keys = [[_key({x_name: x, y_name: y, **fixed}) for x in x_values] for y in y_values]
+        keys = [[key_of({x_name: x, y_name: y, **fixed}) for x in x_values] for y in y_values]
         heat_map = charts.HeatMap(
             title=f"{name}{where}",
             x_name=x_name,
@@ -182,12 +180,8 @@ def _runs(points: Iterable[Point]) -> dict[Key, list[Point]]:
     """Return the runs of each combination."""
     runs: dict[Key, list[Point]] = {}
     for point in points:
-        runs.setdefault(_key(point.parameters), []).append(point)
+        runs.setdefault(key_of(point.parameters), []).append(point)
     return runs
-
-
-def _key(parameters: Mapping[str, Any]) -> Key:
-    return tuple(map(value_text, parameters.values()))
 
 
 def _mean(points: Iterable[Point]) -> float | None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,15 +13,13 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 from .._request.conditions import parse_order, sort_key
 from .._results.changes import percent_of, shortened, spread_of
 from .record import Point, Sweep
-from .text import value_text
+from .text import Key, key_of, value_text
 
 # What has become of a combination. Where one of the sweeps has no value of it, the effect is unknown.
 BETTER, WORSE, SAME, WITHIN_NOISE, UNKNOWN = "better", "worse", "same", "within_noise", "unknown"
 # It is in the sweep alone, or in the other one alone.
 ADDED, ABSENT = "added", "absent"
 EFFECTS = (BETTER, WORSE, WITHIN_NOISE, SAME, UNKNOWN, ADDED, ABSENT)
-# The values of a combination by their names, as they are typed.
-Key = tuple[tuple[str, str], ...]
 
 
 @frozen
@@ -99,15 +97,10 @@ def compare_sweeps(sweep: Sweep, other: Sweep) -> SweepDifference:
     )
 
 
-def key_of(parameters: Mapping[str, Any], names: Sequence[str]) -> Key:
-    """Return what two combinations with the same values have in common."""
-    return tuple((name, value_text(parameters.get(name))) for name in names)
-
-
-def _groups(sweep: Sweep, names: Mapping[str, Any]) -> dict[Key, list[Point]]:
+def _groups(sweep: Sweep, names: Iterable[str]) -> dict[Key, list[Point]]:
     groups: dict[Key, list[Point]] = {}
     for point in sweep.points:
-        groups.setdefault(key_of(point.parameters, list(names)), []).append(point)
+        groups.setdefault(key_of(point.parameters, names), []).append(point)
     return groups
 
 

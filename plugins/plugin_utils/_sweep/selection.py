@@ -12,10 +12,7 @@ from .._request.conditions import sort_key
 from .._results.summary import ExperimentSummary, known_name
 from .outcome import judge_point
 from .record import RUNNING, Point, Sweep
-from .text import value_text
-
-# The values of a run, as they are typed.
-Key = tuple[str, ...]
+from .text import Key, key_of, value_text
 
 
 @frozen
@@ -38,11 +35,10 @@ def select_points(
     groups: dict[Key, list[ExperimentSummary]] = {}
     left_out = []
     for entry in entries:
-        values = [entry.values.get(name) for name in names]
-        if any(value in (None, "") for value in values):
+        if any(entry.values.get(name) in (None, "") for name in names):
             left_out.append(entry.run_id)
         else:
-            groups.setdefault(tuple(map(value_text, values)), []).append(entry)
+            groups.setdefault(key_of(entry.values, names), []).append(entry)
     points = [
         _point(number, repeat, {name: entry.values[name] for name in names}, entry, texts, objective)
         for number, key in enumerate(sorted(groups, key=lambda key: list(map(sort_key, key))), start=1)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
@@ -19,6 +19,8 @@ from .outcome import Best, best_of
 from .record import PENDING, RUNNING, SUCCEEDED, Point, Sweep, count_outcomes
 
 WIDEST = 32
+# The values of a combination, as they are typed.
+Key = tuple[str, ...]
 TOO_LATE = "it had ended before it could be stopped"
 
 
@@ -146,6 +148,11 @@ def best_text(best: Best) -> str:
     spread = f" (mean of {best.count}, {least} to {greatest})" if best.count > 1 else ""
     ties = f", and with {best.ties} other combination{'s' if best.ties > 1 else ''}" if best.ties else ""
     return f"{number_text(best.value)}{spread} with {values_text(best.parameters)}{ties}"
+
+
+def key_of(parameters: Mapping[str, Any], names: Iterable[str] | None = None) -> Key:
+    """Return what two combinations with the same values have in common; names are those that count, in their order."""
+    return tuple(value_text(parameters.get(name)) for name in (parameters if names is None else names))
 
 
 def value_text(value: Any) -> str:
