@@ -21,8 +21,13 @@ from .difference import (
 )
 from .text import WIDEST, outcome_text, value_text
 
-NOT_IN_BOTH = {ADDED: "only in the sweep", ABSENT: "only in the other"}
-TEXTS = {WITHIN_NOISE: "within the noise", SAME: "the same", UNKNOWN: "without a value in both", **NOT_IN_BOTH}
+TEXTS = {
+    WITHIN_NOISE: "within the noise",
+    SAME: "the same",
+    UNKNOWN: "without a value in both",
+    ADDED: "only in the sweep",
+    ABSENT: "only in the other",
+}
 
 
 def effect_text(effect: str) -> str:

@@ -40,7 +40,7 @@ def select_points(
         else:
             groups.setdefault(key_of(entry.values, names), []).append(entry)
     points = [
-        _point(number, repeat, {name: entry.values[name] for name in names}, entry, texts, objective)
+        _point(number, repeat, {name: _plain(entry.values[name]) for name in names}, entry, texts, objective)
         for number, key in enumerate(sorted(groups, key=lambda key: list(map(sort_key, key))), start=1)
         for repeat, entry in enumerate(groups[key], start=1)
     ]
@@ -58,6 +58,11 @@ def _point(
 ) -> Point:
     point = Point(number, repeat, values, key=entry.run_id, outcome=RUNNING, run_id=entry.run_id)
     return judge_point(point, entry.run_id, texts[entry.run_id], objective) or point
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can have it: YAML has dates, too."""
+    return value if isinstance(value, (bool, int, float, str)) else str(value)
 
 
 def _values(values: Sequence[Any]) -> list[Any]:

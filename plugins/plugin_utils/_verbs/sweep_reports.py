@@ -34,7 +34,7 @@ from .._text.nearest import nearest, question
 from .._text.table import names as names_text
 from .experiments import RECORD, directories
 from .list import PARAMETERS
-from .report_files import places, report_files
+from .report_files import STEM, places, report_files
 from .step import Conclusion, Play
 
 # Parameters of a point that say how it was launched, not what.
@@ -50,7 +50,7 @@ def report_sweep(play: Play, name: str) -> Conclusion:
     home = Path(play.request["experiments"], name)
     sweep = _judged(home, _read_sweep(play, "sweep", home), play.parameters.get("objective"))
     page = render_sweep(sweep, _launch_command(play, home, sweep))
-    return _conclude(play, home, "report", _lines(play, sweep), page, points_csv(sweep), sweep_numbers(sweep))
+    return _conclude(play, home, _lines(play, sweep), page, points_csv(sweep), sweep_numbers(sweep))
 
 
 def report_difference(play: Play, name: str, against: str) -> Conclusion:
@@ -65,7 +65,7 @@ def report_difference(play: Play, name: str, against: str) -> Conclusion:
         raise UserError(clean(f"against: expected a sweep over the same parameters, but {error}; {remedy}")) from None
     page, table, numbers = render_difference(difference), differences_csv(difference), difference.to_dict()
     lines = ["", *difference_text.lines(difference, play.width)]
-    return _conclude(play, home, f"report_against_{against}", lines, page, table, numbers)
+    return _conclude(play, home, lines, page, table, numbers, f"report_against_{against}")
 
 
 def report_selection(play: Play, names: Sequence[str]) -> Conclusion:
@@ -90,7 +90,7 @@ def report_selection(play: Play, names: Sequence[str]) -> Conclusion:
     page = render_sweep(sweep, _launch_command(play, home, sweep), title, notes)
     numbers = {**sweep_numbers(sweep), "sweep_id": None, "over": list(names), "left_out": list(left_out)}
     lines = [*_lines(play, sweep), *(f"  {note}" for note in notes)]
-    return _conclude(play, home, f"report_over_{'_'.join(names)}", lines, page, points_csv(sweep), numbers)
+    return _conclude(play, home, lines, page, points_csv(sweep), numbers, f"report_over_{'_'.join(names)}")
 
 
 def _lines(play: Play, sweep: Sweep) -> list[str]:
@@ -98,7 +98,7 @@ def _lines(play: Play, sweep: Sweep) -> list[str]:
 
 
 def _conclude(
-    play: Play, home: Path, stem: str, lines: Sequence[str], page: str, table: str, numbers: Mapping[str, Any]
+    play: Play, home: Path, lines: Sequence[str], page: str, table: str, numbers: Mapping[str, Any], stem: str = STEM
 ) -> Conclusion:
     """Return what a report concludes; stem is the name of its files."""
     return Conclusion(
@@ -132,7 +132,7 @@ def _judged(home: Path, sweep: Sweep, objective: str | None) -> Sweep:
 
 
 def _record_of(home: Path, run_id: str | None) -> str | None:
-    return read_text(home / run_id / "run.yml") if run_id else None
+    return read_text(home / run_id / RECORD) if run_id else None
 
 
 def _launch_command(play: Play, home: Path, sweep: Sweep) -> str | None:

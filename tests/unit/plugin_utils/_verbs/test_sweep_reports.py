@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,15 @@ def test_the_best_of_them_can_be_launched_again(listed: Path) -> None:
     assert document["best"]["parameters"] == {"channels": 42}
     launch = "ansible-playbook -i lab muster.train.launch -e &#39;{&#34;channels&#34;: 42, &#34;threads&#34;: 512}&#39;"
     assert launch in files["report_over_channels.html"].text
+
+
+def test_a_value_that_a_user_added_may_be_a_date(listed: Path) -> None:
+    for number in (1, 2):
+        with (listed / f"new_{number}" / "run.yml").open("a") as stream:
+            stream.write(f"day: 2026-11-0{number}\n")
+    document, files = report(listed, over=["day"])
+    assert [point["parameters"] for point in document["points"]] == [{"day": "2026-11-01"}, {"day": "2026-11-02"}]
+    assert json.loads(files["report_over_day.json"].text)["points"] == document["points"]
 
 
 def test_nothing_to_compare_is_refused(listed: Path) -> None:
