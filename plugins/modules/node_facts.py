@@ -92,17 +92,19 @@ options:
       - A name adds a part, V(all) adds all, and a name after C(!) removes one (from all, if nothing is added).
       - V(min) is always gathered. It is the identity, the work directory and the interpreter. V(!min) has no effect.
       - V(rdma) and V(gpu) become separate facts. V(gpu), V(gpu_health), V(gpu_processes), V(code),
-        V(tools), V(engine), V(kernel_log), V(sudo), O(profiler) and, with O(compose_file), V(inherited) run commands,
-        the others do not.
+        V(tools), V(engine), V(kernel_log), V(sudo), V(services), O(profiler) and, with O(compose_file), V(inherited)
+        run commands, the others do not.
     type: list
     elements: str
     aliases: [gather_subset]
     choices: [
       all, min, net, rdma, gpu, code, files, limits, slot, container, disk, versions, tools, kernel, inherited, clock,
-      names, devices, engine, reach, kernel_log, processes, memory, sudo, interfaces, gpu_health, gpu_processes, '!all',
+      names, devices, engine, reach, kernel_log, processes, memory, sudo, interfaces, gpu_health, gpu_processes,
+      rdma_health, services, '!all',
       '!min', '!net', '!rdma', '!gpu', '!code', '!files', '!limits', '!slot', '!container', '!disk', '!versions',
       '!tools', '!kernel', '!inherited', '!clock', '!names', '!devices', '!engine', '!reach', '!kernel_log',
-      '!processes', '!memory', '!sudo', '!interfaces', '!gpu_health', '!gpu_processes']
+      '!processes', '!memory', '!sudo', '!interfaces', '!gpu_health', '!gpu_processes',
+      '!rdma_health', '!services']
     default: [all]
   as_text:
     description:
@@ -538,6 +540,28 @@ ansible_facts:
             null if unknown.
           type: list
           elements: dict
+        rdma_health:
+          description: What surrounds the RDMA devices.
+          type: dict
+          contains:
+            iommu:
+              description: >-
+                By the PCI address of a device, the type of its IOMMU domain, V(identity) (passthrough), V(DMA) or
+                V(DMA-FQ) (addresses are translated). Devices without an IOMMU are missing.
+              type: dict
+            acs_redirects:
+              description: >-
+                For each PCI bridge above a device, whether its Access Control Services send upstream what the devices
+                below it send each other. Null where only root may read that.
+              type: dict
+            tools:
+              description: 'The paths of programs for RDMA in this user''s E(PATH), such as V(ibstat), by name.'
+              type: dict
+        services:
+          description: >-
+            The services that run and from which logins, containers and jobs inherit their limits, by name, with
+            the limits C(soft) and C(hard) of their locked memory in bytes. V(-1) is unlimited.
+          type: dict
     rdma:
       description: The RDMA devices, as M(muster.train.rdma_facts) returns them.
       returned: when O(subset) has V(rdma)

@@ -122,10 +122,13 @@ ansible_facts:
                   sample: 3
                 usable: {description: Whether NCCL could use the port., type: bool}
                 reasons: {description: 'The reasons if not.', type: list, elements: str}
+                signaling: {description: The lanes and their speed., type: str, sample: 4X NDR}
             link_width: {description: Lanes of its PCIe link. Null for a virtual function., type: int, sample: 16}
             link_width_max: {description: Maximum number of lanes., type: int, sample: 16}
             link_gen: {description: Generation of its PCIe link., type: int, sample: 5}
             link_gen_max: {description: Maximum generation., type: int, sample: 5}
+            virtual_functions: {description: Number of its virtual functions., type: int, sample: 0}
+            virtual_functions_max: {description: How many it could have., type: int, sample: 16}
 """
 
 from ansible.module_utils.basic import AnsibleModule

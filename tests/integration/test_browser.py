@@ -14,6 +14,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks.page import render as render_preflight
 from ansible_collections.muster.train.plugins.plugin_utils._detect.page import render as render_detect
+from ansible_collections.muster.train.plugins.plugin_utils._detect.rdma.page import render as render_rdma
 from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.page import render as render_benchmark
 from ansible_collections.muster.train.plugins.plugin_utils._report.difference_page import render_difference
 from ansible_collections.muster.train.plugins.plugin_utils._report.run_page import render_run
@@ -22,6 +23,13 @@ from ansible_collections.muster.train.plugins.plugin_utils._sweep.difference imp
 from ansible_collections.muster.train.tests.support.benchmark_parts import benchmark
 from ansible_collections.muster.train.tests.support.detect_parts import cluster, dgx_h100, down, mi300x
 from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Facts, report
+from ansible_collections.muster.train.tests.support.rdma_report_parts import (
+    as_it_is,
+    nodes_with,
+    old_firmware,
+    reported,
+    symbol_errors,
+)
 from ansible_collections.muster.train.tests.support.report_parts import reported_run
 from ansible_collections.muster.train.tests.support.sweep_parts import earlier_sweep, sweep
 
@@ -52,6 +60,10 @@ def detect_page() -> str:
     broken = dgx_h100()
     broken["rdma"]["hcas"][2]["ports"] = [down()]
     return render_detect(cluster(dgx_h100(), dgx_h100(), broken, mi300x()))
+
+
+def rdma_page() -> str:
+    return render_rdma(reported(nodes_with(as_it_is, symbol_errors, old_firmware)))
 
 
 def preflight_page() -> str:
@@ -108,6 +120,14 @@ CONTRAST = 4.5
             ],
         ),
         (benchmark_page, ["18.5 GB/s of bus bandwidth, 37 % of the limit", "shared by 4 groups", "1 GiB 268,435,456"]),
+        (
+            rdma_page,
+            [
+                "1 check failed, 1 check warned",
+                "mlx5_0 firmware 28.38.1002 28.39.1002",
+                "symbol_error bit errors on the link: cable, transceiver node1 mlx5_3 4711",
+            ],
+        ),
         (preflight_page, ["Not ready for a launch", "nodes that answered 2 of 2", "at least 60.0 s behind"]),
     ],
 )

@@ -180,6 +180,10 @@ def test_the_verbs_without_a_run(cluster: Cluster, tmp_path: Path) -> None:
     )
     detected = ask(cluster, "detect", page=str(tmp_path / "detect.html"))
     assert (detected.rc, sorted(detected.document["nodes"])) == (0, ["node0", "node1"])
+    report = ask(cluster, "rdma", page=str(tmp_path / "rdma.html"), node="node1")
+    assert (report.rc, sorted(report.document["nodes"])) == (0, ["node0", "node1"])
+    assert all(node["sections"] for node in report.document["nodes"].values())
+    assert (tmp_path / "rdma.html").is_file()
     assert json.loads(Path(detected.document["document"]).read_text())["nodes"] == detected.document["nodes"]
     cluster.ignore_machine()
     passed = ask(cluster, "preflight")

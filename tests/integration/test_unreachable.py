@@ -101,9 +101,9 @@ def test_every_verb_says_once_why_a_node_is_not_reached_and_what_to_do(half_reac
     assert "Data could not be sent" not in played.out
 
 
-@pytest.mark.parametrize("verb", ["setup", "detect", "gpus", "teardown"])
+@pytest.mark.parametrize("verb", ["setup", "detect", "rdma", "gpus", "teardown"])
 def test_so_do_those_without_a_run(half_reached: Cluster, verb: str) -> None:
-    page = ["-e", f"page={half_reached.home}/detect.html"] if verb == "detect" else []
+    page = ["-e", f"page={half_reached.home}/{verb}.html"] if verb in ("detect", "rdma") else []
     played = half_reached.play(f"playbooks/{verb}.yml", *page, ANSIBLE_STDOUT_CALLBACK=BRIEF)
     assert played.rc != 0
     assert played.out.count(f"port 1: Connection refused; {REMEDY}{sshd.ADDRESSES[0]}:PORT)") == 1, played.out

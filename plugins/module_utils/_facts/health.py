@@ -8,9 +8,11 @@ from typing import Any, Callable
 from .._container.engine import read_engine
 from .._gpu.health import read_gpu_health
 from .._host.live import LiveHost
+from .._memlock.services import read_services
 from .._net.interfaces import read_interfaces
 from .._net.names import read_names
 from .._net.reach import read_reach
+from .._rdma.health import read_rdma_health
 from .._system.clock import read_clock
 from .._system.device_nodes import read_devices
 from .._system.kernel_log import read_kernel_log
@@ -34,4 +36,6 @@ def health_probes(host: LiveHost, query: FactsQuery) -> dict[str, Callable[[], A
         "sudo": lambda: read_sudo(host),
         "interfaces": lambda: read_interfaces(host),
         "gpu_health": lambda: read_gpu_health(host),
+        "rdma_health": lambda: read_rdma_health(host),
+        "services": lambda: read_services(host),
     }

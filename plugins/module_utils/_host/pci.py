@@ -52,6 +52,11 @@ def pci_path(host: Host, address: str) -> str | None:
     return path if path is not None and _chain(path) else None
 
 
+def bridges_above(path: str) -> list[str]:
+    """Return the bridges above the device of a real path, the root port first."""
+    return _chain(path)[1:-1]
+
+
 def numa_node(host: Host, address: str | None) -> int | None:
     """Return the NUMA node of a device; the kernel's -1 is None."""
     return sysfs.number(sysfs.text(host, f"{DEVICES}/{address}/numa_node")) if address else None

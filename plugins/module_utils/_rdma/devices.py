@@ -18,6 +18,8 @@ from . import uverbs
 from .gdr import read_gdr
 from .port import DeviceContext, read_port
 
+# Of the PCI device: how many virtual functions it has, and could have.
+VIRTUAL_FUNCTIONS = ("sriov_numvfs", "sriov_totalvfs")
 ATTRIBUTES = ("node_type", "hca_type", "board_id", "fw_ver", "node_guid", "parent")
 # Names that users of `rdma link add` give; decisive only where the tree does not show a PCI device.
 _SOFTWARE_NAME = re.compile(r"(?:rxe|siw)[0-9_]")
@@ -58,6 +60,11 @@ def read_rdma(host: Host, warn: Callable[[str], None]) -> Rdma:
         gdr=read_gdr(host),
         hcas=hcas,
     )
+
+
+def read_addresses(host: Host) -> dict[str, str | None]:
+    """Return the PCI address of each device by its name, None for one of software."""
+    return {name: _place(host, name).address for name in host.list_dir(sysfs.INFINIBAND) or []}
 
 
 def _place(host: Host, name: str) -> _Place:
@@ -122,6 +129,8 @@ def _read_hca(
         netdevs=sorted({*device_netdevs, *port_netdevs}, key=natural),
         ports=ports,
         **link._asdict(),
+        virtual_functions=sysfs.number(pci_attributes.get(VIRTUAL_FUNCTIONS[0])),
+        virtual_functions_max=sysfs.number(pci_attributes.get(VIRTUAL_FUNCTIONS[1])),
     )
 
 
@@ -138,7 +147,7 @@ def _why_unsupported(node_type: str | None, vendor_id: str | None, software: boo
 def _read_pci(host: Host, place: _Place) -> dict[str, str]:
     attributes: dict[str, str] = {}
     for device in place.devices[::-1]:
-        attributes.update(sysfs.texts(host, device, ("vendor", "numa_node", *pci.ATTRIBUTES)))
+        attributes.update(sysfs.texts(host, device, ("vendor", "numa_node", *VIRTUAL_FUNCTIONS, *pci.ATTRIBUTES)))
     return attributes
 
 

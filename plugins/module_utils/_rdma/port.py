@@ -26,6 +26,7 @@ HW_COUNTERS = (
     *("np_ecn_marked_roce_packets", "rp_cnp_handled", "rx_icrc_encapsulated"),
 )
 _RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) ?Gb/sec\b.*")
+_SIGNALING = re.compile(r".{0,40}\(([0-9]{1,2}X(?: [A-Z0-9]{1,8})?)\)")
 # include/rdma/ib_addr.h: iboe_get_mtu subtracts GRH, UDP, BTH, XRC, AtomicETH and ICRC from the interface's MTU.
 ROCE_HEADERS = 40 + 8 + 12 + 4 + 28 + 4
 MTUS = (4096, 2048, 1024, 512, 256)
@@ -48,6 +49,12 @@ def parse_rate(text: str | None) -> float | None:
     """Return Gb/s of "400 Gb/sec (4X NDR)"."""
     match = _RATE.fullmatch(text or "")
     return float(match.group(1)) if match else None
+
+
+def parse_signaling(text: str | None) -> str | None:
+    """Return the lanes and their speed, "4X NDR", of "400 Gb/sec (4X NDR)"; some drivers have the lanes alone."""
+    match = _SIGNALING.fullmatch(text or "")
+    return match.group(1) if match else None
 
 
 def roce_mtu(interface_mtu: int | None) -> int | None:
@@ -81,6 +88,7 @@ def read_port(host: Host, folder: str, number: int, context: DeviceContext) -> P
         rocev2_gid_index=chosen.index if chosen else None,
         usable=False,
         reasons=[],
+        signaling=parse_signaling(attributes.get("rate")),
     )
     reasons = [*why_not_up(port), *context.reasons]
     if not reasons:

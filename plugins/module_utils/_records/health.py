@@ -175,6 +175,20 @@ class Interface(Record):
 
 
 @frozen
+class RdmaHealth(Record):
+    """What surrounds the RDMA devices, beside themselves.
+
+    iommu is the type of a device's IOMMU domain (identity, DMA, DMA-FQ) by its PCI address, without devices that are in
+    none. acs_redirects has for each PCI bridge above a device whether it sends upstream what devices below it send each
+    other, None where only root may read that. tools are paths of programs by their names.
+    """
+
+    iommu: dict[str, str] = field(default_factory=dict)
+    acs_redirects: dict[str, bool | None] = field(default_factory=dict)
+    tools: dict[str, str] = field(default_factory=dict)
+
+
+@frozen
 class GpuState(Record):
     """How a GPU is. ecc_mode and ecc_pending: enabled or disabled; ecc_uncorrected since the driver was loaded.
 

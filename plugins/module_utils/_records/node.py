@@ -222,6 +222,8 @@ class NodeFacts(Record):
     interfaces: dict[str, health.Interface] | None = None
     gpu_health: health.GpuHealth | None = None
     gpu_processes: list[GpuProcess] | None = None
+    rdma_health: health.RdmaHealth | None = None
+    services: dict[str, Limit] | None = None
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], *modules: str) -> NodeFacts:

@@ -54,7 +54,10 @@ def choose_gid(
 
 @frozen
 class Port(Record):
-    """One port; states are the kernel's words, rate in Gb/s; reasons say why it is not usable."""
+    """One port; states are the kernel's words, rate in Gb/s; reasons say why it is not usable.
+
+    signaling has the lanes and their speed, as in "4X NDR".
+    """
 
     port: int
     state: str | None
@@ -70,11 +73,15 @@ class Port(Record):
     rocev2_gid_index: int | None
     usable: bool
     reasons: list[str]
+    signaling: str | None = None
 
 
 @frozen
 class Hca(Record):
-    """One device below /sys/class/infiniband; link_… are its PCIe link's lanes and generation, now and at most."""
+    """One device below /sys/class/infiniband; link_… are its PCIe link's lanes and generation, now and at most.
+
+    virtual_functions is how many it has now, virtual_functions_max how many it could have.
+    """
 
     name: str
     node_type: str | None
@@ -94,6 +101,8 @@ class Hca(Record):
     link_width_max: int | None = None
     link_gen: int | None = None
     link_gen_max: int | None = None
+    virtual_functions: int | None = None
+    virtual_functions_max: int | None = None
 
 
 @frozen

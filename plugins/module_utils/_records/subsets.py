@@ -14,6 +14,7 @@ IDENTITY = (
 HEALTH = (
     *("clock", "names", "devices", "engine", "reach", "kernel_log"),
     *("processes", "memory", "sudo", "interfaces", "gpu_health", "gpu_processes"),
+    *("rdma_health", "services"),
 )
 SUBSETS = (*IDENTITY, *HEALTH)
 # `min` is what is always there, so that it can be asked for alone.

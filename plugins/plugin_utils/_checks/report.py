@@ -100,13 +100,19 @@ def summary(report: Report) -> str:
 def render(report: Report, width: int) -> list[str]:
     """Return the lines for a terminal: the problems with their remedies, then the table of differences."""
     lines = _wrapped(summary(report), width, 2)
+    return [*lines, *problem_lines(report.findings, width), *_table(report, width)]
+
+
+def problem_lines(findings: Sequence[Finding], width: int) -> list[str]:
+    """Return what did not pass, the worst first, each with its remedy."""
+    lines: list[str] = []
     for status in SHOWN:
-        groups = _grouped([finding for finding in report.findings if finding.status == status])
+        groups = _grouped([finding for finding in findings if finding.status == status])
         if groups:
             lines += ["", f"{TITLES[status]}:"]
         for finding, observations in groups.items():
             lines += _finding_lines(finding, observations, width)
-    return lines + _table(report, width)
+    return lines
 
 
 def _grouped(findings: Sequence[Finding]) -> dict[Finding, dict[str, list[str]]]:

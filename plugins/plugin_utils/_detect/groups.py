@@ -7,7 +7,7 @@ GUIDs and serial numbers are not among them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
@@ -44,10 +44,14 @@ class Alike:
 
 def groups(reports: Sequence[DetectedNode]) -> list[Alike]:
     """Group the nodes that answered, the largest group first, then by their first node."""
+    return group_alike({report.name: features(report) for report in reports if report.answered})
+
+
+def group_alike(features_by_node: Mapping[str, Mapping[str, str]]) -> list[Alike]:
+    """Group nodes by their features in the same order."""
     by_features: dict[tuple[tuple[str, str], ...], list[str]] = {}
-    for report in reports:
-        if report.answered:
-            by_features.setdefault(tuple(features(report).items()), []).append(report.name)
+    for name, node_features in features_by_node.items():
+        by_features.setdefault(tuple(node_features.items()), []).append(name)
     order = sorted(by_features.items(), key=lambda item: -len(item[1]))
     usual, node = (dict(order[0][0]), order[0][1][0]) if order else ({}, "")
     return [Alike(tuple(names), tuple(_differences(dict(items), usual, node))) for items, names in order]
@@ -57,10 +61,16 @@ def _differences(group: dict[str, str], usual: dict[str, str], node: str) -> Ite
     by_values: dict[tuple[str, str], list[str]] = {}
     for feature in dict.fromkeys([*usual, *group]):
         pair = group.get(feature, ABSENT), usual.get(feature, ABSENT)
-        if pair[0] != pair[1]:
+        if pair[0] != pair[1] and not _is_part(feature, group.keys() ^ usual.keys()):
             by_values.setdefault(pair, []).append(feature)
     for (value, usual_value), names in by_values.items():
         yield Difference(tuple(names), value, usual_value, node)
+
+
+def _is_part(feature: str, missing: Set[str]) -> bool:
+    """Whether it is about something that is missing as a whole: `mlx5_8 port 1` of mlx5_8."""
+    words = feature.split(" ")
+    return any(" ".join(words[:count]) in missing for count in range(1, len(words)))
 
 
 def features(report: DetectedNode) -> dict[str, str]:

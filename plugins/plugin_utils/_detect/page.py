@@ -35,7 +35,7 @@ def render(report: ClusterReport) -> str:
     content = {
         "problems": problems(report.all_findings),
         "usual": Nodes.of(alike[0].nodes) if others else None,
-        "differences": [_differences(group, alike[0]) for group in others],
+        "differences": [differences_table(group, alike[0]) for group in others],
         "kinds": _kinds(answered),
     }
     return render_page("detect.html.j2", _header(report, answered, others), content)
@@ -69,7 +69,7 @@ def _verdict(report: ClusterReport, answered: Sequence[DetectedNode], others: Se
     return Headline("pass", "Nothing was found wrong", notes)
 
 
-def _differences(group: Alike, usual: Alike) -> PageTable:
+def differences_table(group: Alike, usual: Alike) -> PageTable:
     """Return all differences of a group from the usual one."""
     body = [(", ".join(item.features), item.value, item.usual) for item in group.differences]
     verb = "differs" if len(group.nodes) == 1 else "differ"

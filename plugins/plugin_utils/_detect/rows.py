@@ -124,18 +124,18 @@ def _of_hca(hca: Hca, report: DetectedNode) -> list[list[str]]:
         [
             hca.name,
             str(port.port),
-            _state(port),
+            port_state(port),
             f"{rate(port)} {port.link_layer or ''}".strip(),
             port.netdev or "",
             numa,
             _gid(port, report.gid_index(hca, port)),
-            _use(hca, port, report),
+            port_use(hca, port, report),
         ]
         for port in hca.ports
     ]
 
 
-def _state(port: Port) -> str:
+def port_state(port: Port) -> str:
     state = port.state or "not known"
     return f"{state} ({port.phys_state})" if port.state != "ACTIVE" and port.phys_state else state
 
@@ -148,7 +148,7 @@ def _gid(port: Port, index: int | None) -> str:
     return f"{entry.index}: {entry.address or entry.gid}"
 
 
-def _use(hca: Hca, port: Port, report: DetectedNode) -> str:
+def port_use(hca: Hca, port: Port, report: DetectedNode) -> str:
     if not port.usable:
         return f"no: {'; '.join(port.reasons) or 'not usable'}"
     if report.fabric == "tcp":

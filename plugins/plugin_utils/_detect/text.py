@@ -44,25 +44,25 @@ def node_lines(node: DetectedNode, width: int) -> list[str]:
     lines = _pairs(facts, width)
     for headers, body in ((rows.GPU_HEADERS, rows.gpu_rows(node.gpu)), (rows.PORT_HEADERS, rows.port_rows(node))):
         if body:
-            lines += ["", *_indented(table(headers, body, width - 2))]
+            lines += ["", *indented(table(headers, body, width - 2))]
     lines += _section("would be set", rows.environment_lines(node.environment), width)
     if left := rows.not_set_lines(node):
-        lines += ["", "  not set, on purpose", *_indented(table(("", ""), left, width - 4)[1:], 4)]
+        lines += ["", "  not set, on purpose", *indented(table(("", ""), left, width - 4)[1:], 4)]
     return lines + _findings(node.findings, width)
 
 
 def cluster_lines(report: ClusterReport, width: int) -> list[str]:
     """Return the summary: groups of nodes and their differences, nodes without an answer, the cluster's problems."""
     answered = [node for node in report.nodes if node.answered]
-    lines = [f"cluster: {_count(len(report.nodes), 'node')}, {len(answered)} answered"]
+    lines = [f"cluster: {count(len(report.nodes), 'node')}, {len(answered)} answered"]
     if report.fabric:
-        lines += _wrapped(f"  fabric {report.fabric.value}: {report.fabric.reason}", width)
+        lines += wrapped(f"  fabric {report.fabric.value}: {report.fabric.reason}", width)
     for group in groups(report.nodes):
-        lines += _wrapped(f"  {group_title(group)}", width)
-        lines += [line for text in difference_lines(group) for line in _wrapped(f"    {text}", width)]
+        lines += wrapped(f"  {group_title(group)}", width)
+        lines += [line for text in difference_lines(group) for line in wrapped(f"    {text}", width)]
     for node in report.nodes:
         if not node.answered:
-            lines += _wrapped(f"  {node.name}: no answer: {node.why}", width)
+            lines += wrapped(f"  {node.name}: no answer: {node.why}", width)
     return lines + _findings(report.findings, width)
 
 
@@ -78,25 +78,25 @@ def group_title(group: Alike) -> str:
     if group.differences:
         return f"{node_names(group.nodes)}: {'differs' if len(group.nodes) == 1 else 'differ'} in"
     return (
-        f"{_count(len(group.nodes), 'node')} alike: {node_names(group.nodes)}"
+        f"{count(len(group.nodes), 'node')} alike: {node_names(group.nodes)}"
         if len(group.nodes) > 1
         else group.nodes[0]
     )
 
 
-def _count(number: int, what: str) -> str:
+def count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _pairs(pairs: Iterable[tuple[str, str]], width: int) -> list[str]:
-    return [line for title, text in pairs for line in _wrapped(f"  {f'{title}:':<11} {text}", width, indent=" " * 14)]
+    return [line for title, text in pairs for line in wrapped(f"  {f'{title}:':<11} {text}", width, indent=" " * 14)]
 
 
 def _section(title: str, entries: Iterable[tuple[str, str]], width: int) -> list[str]:
     lines: list[str] = []
     for head, remark in entries:
         lines.append(f"    {clean(head)}")
-        lines += _wrapped(f"      {remark}", width, indent=" " * 6)
+        lines += wrapped(f"      {remark}", width, indent=" " * 6)
     return ["", f"  {title}", *lines] if lines else []
 
 
@@ -107,14 +107,14 @@ def _findings(findings: Sequence[Finding], width: int) -> list[str]:
     if not bad:
         return []
     texts = [f"    {finding.status}: {rows.finding_line(finding)}" for finding in bad]
-    return ["", "  problems", *(line for text in texts for line in _wrapped(text, width, " " * 6))]
+    return ["", "  problems", *(line for text in texts for line in wrapped(text, width, " " * 6))]
 
 
-def _indented(lines: Iterable[str], by: int = 2) -> list[str]:
+def indented(lines: Iterable[str], by: int = 2) -> list[str]:
     return [f"{' ' * by}{line}".rstrip() for line in lines]
 
 
-def _wrapped(text: str, width: int, indent: str = "      ") -> list[str]:
+def wrapped(text: str, width: int, indent: str = "      ") -> list[str]:
     """Return text, which may begin with spaces, in lines of `width`; a longer word, such as a value, is not broken."""
     line = clean(text)
     if len(line) <= width:

@@ -23,6 +23,7 @@ LIMIT_ADVICE = {
     "logs": "logs reads all nodes of a run, leave it out or show one node's lines with -e node=NAME",
     "gpus": "gpus shows all nodes of the cluster, leave it out",
     "detect": "detect compares all nodes of the cluster, leave it out",
+    "rdma": "rdma compares all nodes of the cluster, leave it out or show one node with -e node=NAME",
     "preflight": "preflight compares all nodes of the cluster, leave it out",
     "setup": "its preflight compares all nodes of the cluster, leave it out or select a part with --tags",
     **{

@@ -112,6 +112,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
     "doctor": (RUN_ID_PARAMETER, Parameter("file", "file", per_run=True), OUTPUT),
     "gpus": (ALL, OUTPUT),
     "detect": (OUTPUT, PAGE, MODE),
+    "rdma": (NODE, OUTPUT, PAGE, MODE),
     "discover": (
         Parameter("cluster", "name"),
         Parameter("nodes", "hosts"),

@@ -68,6 +68,12 @@ KEYS: dict[str, dict[str, Any]] = {
         "findings": [],
         "groups": [],
     },
+    "rdma": {
+        **dict.fromkeys(("page", "document", "mode", "fabric")),
+        "nodes": {},
+        "findings": [],
+        "groups": [],
+    },
     "preflight": {"code": None, "nodes": {}, "fabric": None, "off": [], "results": [], "properties": []},
     "discover": {"inventory": None, "hosts": [], "choices": {}, "findings": []},
     "setup": {"changes": {}, "preflight": None},

@@ -27,7 +27,7 @@ from .._text.plain import plain
 from .._text.table import aligned
 from .answers import read_node_answers
 from .files import json_file, page_file
-from .step import Conclude, Conclusion, Play, ask
+from .step import Conclude, Conclusion, Play, WantedFile, ask
 
 FACTS = "detect__facts"  # as the role registers them
 SUBSET = ("rdma", "gpu", "net", "limits", "container", "versions", "kernel", "inherited")
@@ -45,21 +45,29 @@ def gather_facts(play: Play, _host: str) -> dict[str, Any]:
 def report(play: Play) -> Conclusion:
     """Decide the environments from what the nodes answered, and show everything."""
     detected = _detect_nodes(play)
-    path = _page_path(play)
-    beside = path.with_name(f"{path.stem if path.suffix in ('.html', '.htm') else path.name}.json")
     document = _document(detected, play.request)
-    # When the facts were read and how long that took is always new: whether anything has changed, the page says.
-    data = json_file(beside, document, "page", PAGE_EXPECTED, is_same=lambda _before: True)
-    note = aligned([("page", relative(path)), ("document", relative(beside))])
-    places = {"page": str(path.absolute()), "document": str(beside.absolute())}
+    files, places = report_files(play, "detect.html", document, render_page(detected))
     stopping = [finding for finding in detected.all_findings if finding.stops]
     return Conclusion(
         lines=["", *render(detected, play.width)],
         document={**document, **places, "errors": []},
-        files=[data, page_file(play, path, render_page(detected), "\n".join(note))],
+        files=files,
         result=places,
         failure=PlanError(stopping) if stopping else None,
     )
+
+
+def report_files(
+    play: Play, name: str, document: Mapping[str, Any], page: str
+) -> tuple[list[WantedFile], dict[str, str]]:
+    """Return a document and the page beside it, which has this name if no other was asked for, and where they are."""
+    path = _page_path(play, name)
+    beside = path.with_name(f"{path.stem if path.suffix in ('.html', '.htm') else path.name}.json")
+    note = aligned([("page", relative(path)), ("document", relative(beside))])
+    # When the facts were read and how long that took is always new: whether anything has changed, the page says.
+    data = json_file(beside, document, "page", PAGE_EXPECTED, is_same=lambda _before: True)
+    places = {"page": str(path.absolute()), "document": str(beside.absolute())}
+    return [data, page_file(play, path, page, "\n".join(note))], places
 
 
 def _detect_nodes(play: Play) -> ClusterReport:
@@ -71,10 +79,10 @@ def _detect_nodes(play: Play) -> ClusterReport:
     return dataclasses.replace(detected, findings=[*faults, *refused, *detected.findings])
 
 
-def _page_path(play: Play) -> Path:
+def _page_path(play: Play, name: str) -> Path:
     """Return where the page is; a page that is requested elsewhere leaves nothing in the default directory."""
     folder = os.path.expandvars(play.read_policy(["detect_dir"])["detect_dir"])
-    return Path(play.parameters.get("page") or Path(folder, "detect.html")).expanduser()
+    return Path(play.parameters.get("page") or Path(folder, name)).expanduser()
 
 
 def _document(detected: ClusterReport, request: Mapping[str, Any]) -> dict[str, Any]:

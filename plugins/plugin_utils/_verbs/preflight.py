@@ -67,7 +67,7 @@ def gather_facts(play: Play, host: str) -> dict[str, Any]:
         "profiler": PROFILERS[profiler].program if profiler else None,
         "probe_disks": True,
         "asked_at": time.time(),
-        "subset": ["all", "!tools"],
+        "subset": ["all", "!tools", "!services"],
     }
     return {name: value for name, value in options.items() if value is not None}
 

@@ -23,6 +23,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.health impor
     KernelLog,
     Memory,
     Processes,
+    RdmaHealth,
     Reach,
     Sudo,
 )
@@ -194,6 +195,7 @@ def test_the_documentation_matches_the_facts(tmp_path: Path, capsys: pytest.Capt
         ("processes", Processes),
         ("memory", Memory),
         ("sudo", Sudo),
+        ("rdma_health", RdmaHealth),
         ("gpu_health", GpuHealth),
         ("gpu_health.devices", GpuState),
         ("disks", Disk),

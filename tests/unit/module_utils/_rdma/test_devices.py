@@ -35,6 +35,8 @@ def test_every_fact_of_a_device(tmp_path: Path) -> None:
         "max_link_width": "16",
         "current_link_speed": "16.0 GT/s PCIe",
         "max_link_speed": "32.0 GT/s PCIe",
+        "sriov_numvfs": "0",
+        "sriov_totalvfs": "16",
         "net/rail0/dev_port": "0",
         "infiniband_verbs/uverbs0/ibdev": "mlx5_0",
     }.items():
@@ -92,12 +94,15 @@ def test_every_fact_of_a_device(tmp_path: Path) -> None:
                         "rocev2_gid_index": 3,
                         "usable": True,
                         "reasons": [],
+                        "signaling": "4X NDR",
                     }
                 ],
                 "link_width": 8,
                 "link_width_max": 16,
                 "link_gen": 4,
                 "link_gen_max": 5,
+                "virtual_functions": 0,
+                "virtual_functions_max": 16,
             }
         ],
     }

@@ -14,7 +14,8 @@ from ansible_collections.muster.train.plugins.module_utils._host import pci, sys
 from ansible_collections.muster.train.plugins.module_utils._rdma import uverbs
 from ansible_collections.muster.train.plugins.module_utils._rdma.devices import read_rdma
 from ansible_collections.muster.train.plugins.module_utils._rdma.gids import gid_record, parse_gid
-from ansible_collections.muster.train.plugins.module_utils._rdma.port import parse_rate
+from ansible_collections.muster.train.plugins.module_utils._rdma.health import parse_acs_redirects
+from ansible_collections.muster.train.plugins.module_utils._rdma.port import parse_rate, parse_signaling
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import RELATIONS
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma, choose_gid
 from ansible_collections.muster.train.plugins.module_utils._text.order import natural
@@ -88,6 +89,7 @@ PARSERS: list[Callable[[str], object]] = [
     pci.address_in,
     uverbs.parse_grants,
     parse_rate,
+    parse_signaling,
     a_gid,
 ]
 
@@ -96,6 +98,13 @@ PARSERS: list[Callable[[str], object]] = [
 def test_no_text_is_an_exception(parse: Callable[[str], object]) -> None:
     for text in mutants(10_000):
         parse(text)
+
+
+def test_no_configuration_space_is_an_exception() -> None:
+    chance = random.Random(5)
+    for size in (0, 64, 65, 256, 260, 4095, 4096):
+        for _case in range(500):
+            assert parse_acs_redirects(chance.randbytes(size)) in (None, False, True)
 
 
 def test_names_of_any_kind_have_an_order() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._rdma.port import parse_rate, roce_mtu
+from ansible_collections.muster.train.plugins.module_utils._rdma.port import parse_rate, parse_signaling, roce_mtu
 from ansible_collections.muster.train.tests.support.rdma_ports import (
     IPV4,
     LL,
@@ -156,6 +156,21 @@ def test_a_bond(tmp_path: Path) -> None:
 )
 def test_rates(text: str | None, rate: float | None) -> None:
     assert parse_rate(text) == rate
+
+
+@pytest.mark.parametrize(
+    ("text", "signaling"),
+    [
+        ("400 Gb/sec (4X NDR)", "4X NDR"),
+        ("100 Gb/sec (2X HDR)", "2X HDR"),
+        ("40 Gb/sec (4X)", "4X"),
+        ("200 Gb/sec", None),
+        ("400 Gb/sec (4X NDR", None),
+        (None, None),
+    ],
+)
+def test_lanes_and_their_speed(text: str | None, signaling: str | None) -> None:
+    assert parse_signaling(text) == signaling
 
 
 @pytest.mark.parametrize(

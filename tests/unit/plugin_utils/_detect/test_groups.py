@@ -48,6 +48,13 @@ def test_the_odd_node_is_named_with_its_differences() -> None:
     ]
 
 
+def test_parts_of_what_is_missing_are_no_differences() -> None:
+    other = dgx_h100()
+    other["rdma"]["hcas"] = [hca for hca in other["rdma"]["hcas"] if hca["name"] != "mlx5_7"]
+    differences = groups(cluster(dgx_h100(), dgx_h100(), other).nodes)[1].differences
+    assert [item.features for item in differences] == [("HCAs",), ("mlx5_7",)]
+
+
 def test_the_same_difference_of_several_features_is_shown_once() -> None:
     other = dgx_h100()
     for hca in other["rdma"]["hcas"]:

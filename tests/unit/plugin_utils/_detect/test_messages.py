@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ansible_collections.muster.train.plugins.plugin_utils._detect import files, gpus_text, links, rows
+from ansible_collections.muster.train.plugins.plugin_utils._detect.rdma.text import render as rdma_lines
 from ansible_collections.muster.train.tests.support.screens import Message, kept, page_of
 from ansible_collections.muster.train.tests.unit.plugin_utils._detect import (
     test_files,
@@ -14,6 +15,7 @@ from ansible_collections.muster.train.tests.unit.plugin_utils._detect import (
     test_page,
     test_text,
 )
+from ansible_collections.muster.train.tests.unit.plugin_utils._detect.rdma import test_shown
 
 
 def messages() -> Iterator[Message]:
@@ -30,6 +32,8 @@ def messages() -> Iterator[Message]:
         yield f"page: {name}", [text for text in document.texts if not text.startswith("/*")]
     for name, nodes in test_gpus_in_use.SCREENS.items():
         yield f"gpus: {name}", gpus_text.lines_of(nodes, 120, every=False)
+    for name, report in test_shown.REPORTS.items():
+        yield f"rdma: {name}", rdma_lines(report, None, 120)
     for kind, write in files.WRITERS.items():
         yield f"file: {kind}", write(test_files.WITH_REASONS).splitlines()
     yield "file: refused", [test_files.refusal(kind, value) for kind, value in test_files.REFUSED]

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import NodeAnswer, Silent
 from ansible_collections.muster.train.plugins.plugin_utils._detect.groups import groups
 from ansible_collections.muster.train.plugins.plugin_utils._detect.page import render
+from ansible_collections.muster.train.plugins.plugin_utils._detect.text import DIFFERENCES_SHOWN
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_ENV, Layer, Origin
 from ansible_collections.muster.train.tests.support.detect_parts import (
     answer,
@@ -109,7 +110,7 @@ def test_every_difference_is_on_the_page() -> None:
     report = cluster(dgx_h100(), dgx_h100(), broken, mi300x())
     document = PageParser(render(report))
     differences = [item for group in groups(report.nodes) for item in group.differences]
-    assert len(differences) > 24
+    assert len(differences) > DIFFERENCES_SHOWN
     for item in differences:
         assert {", ".join(item.features), item.value, item.usual} <= set(document.texts)
 

@@ -36,6 +36,7 @@ def test_the_other_verbs() -> None:
         "report": ["run_id", "sweep", "against", "over", "where", "last", "objective", "output"],
         "doctor": ["run_id", "file", "output"],
         "gpus": ["all", "output"],
+        "rdma": ["node", "output", "page", "mode"],
         "detect": ["output", "page", "mode"],
         "discover": ["cluster", "nodes", "hosts", "node_list", "user", "accept_keys", "force", "output"],
         "setup": ["output", "page", "mode"],

@@ -74,7 +74,7 @@ def test_a_node_is_asked_as_for_a_launch_without_parameters() -> None:
         "reach": ["10.99.0.1:29400"],
         "probe_disks": True,
         "asked_at": 4e9,
-        "subset": ["all", "!tools"],
+        "subset": ["all", "!tools", "!services"],
     }
 
 

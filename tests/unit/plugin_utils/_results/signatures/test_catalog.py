@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._results.signatures import signature
 from ansible_collections.muster.train.plugins.plugin_utils._results.signatures.diagnosis import scanner
+from ansible_collections.muster.train.plugins.plugin_utils._results.signatures.pattern import ANYTHING, Pattern
 from ansible_collections.muster.train.plugins.plugin_utils._results.signatures.signature import Signature
 from ansible_collections.muster.train.tests.support.sources import check_all
 
@@ -41,6 +44,28 @@ def test_an_example_is_best_explained_by_its_entry() -> None:
 
 def test_a_near_miss_is_none() -> None:
     check_all(ENTRIES.values(), lambda entry: ["matches"] * entry.matches(entry.near_miss.encode()))
+
+
+def broader(pattern: Pattern) -> Iterator[Pattern]:
+    """Return the pattern without any one part of it, of at most half of its text."""
+    middle = ANYTHING.join(part.decode() for part in pattern.parts)
+    text = f"{'' if pattern.has_start else ANYTHING}{middle}{'' if pattern.has_end else ANYTHING}"
+    for size in range(1, len(text) // 2 + 1):
+        for start in range(len(text) - size + 1):
+            rest = text[:start] + ANYTHING + text[start + size :]
+            if rest.strip(ANYTHING):
+                yield Pattern.of(rest)
+
+
+def test_a_near_miss_is_near() -> None:
+    """A pattern that says less than the entry's matches it, so that a pattern that becomes too broad is found."""
+
+    def breaches(entry: Signature) -> list[str]:
+        line = entry.near_miss.encode()
+        is_near = any(less.matches(line) for pattern in entry.patterns for less in broader(pattern))
+        return [] if is_near else [f"{entry.near_miss!r} shares too little with {entry.example!r}"]
+
+    check_all(ENTRIES.values(), breaches)
 
 
 def test_what_is_known_is_said_in_short_sentences() -> None:
