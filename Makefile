@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 STAGE := python tools/stage.py run
 # Tests wait for most of their time, so two files run at a time, in the order of collection.
 PYTEST := pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder
-STAGES := test-slow test-local test-hosts test-cores faults workloads mutations mutations-gate sanity importer lint-ansible
+STAGES := test-slow test-local test-hosts test-cores test-slurm faults workloads mutations mutations-gate sanity importer lint-ansible
 
 .PHONY: help launch unit test test-all screens $(STAGES) stages lint format build cluster cluster-down docs changelog clean link dev engine
 .DELETE_ON_ERROR:
@@ -53,6 +53,9 @@ test-hosts: dev ## stage: hosts in containers, molecule, releases of Debian; nee
 
 test-cores: dev .cache/python ## stage: the oldest and the newest ansible-core
 	PATH="$$PATH:$(CURDIR)/.cache/python/usr/bin" $(STAGE) $@ $(PYTEST) -m cores --timeout=600
+
+test-slurm: dev ## stage: a Slurm cluster of four nodes on this machine; needs root, slurm-wlm and munge
+	$(STAGE) $@ pytest -m slurm --timeout=300
 
 .cache/python:
 	@.ci/newer-python $@

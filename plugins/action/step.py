@@ -23,6 +23,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.files import 
     diff,
     make_link,
     read_text,
+    write_temporary,
     write_text,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._action.interrupt import Interrupt
@@ -38,6 +39,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import (
     Conclusion,
     HostSession,
     Play,
+    Spawned,
     Symlink,
     Tone,
     Unreachable,
@@ -177,6 +179,7 @@ class ActionModule(Action):
             cli_options=context.CLIARGS,
             launch_defaults=self.launch_defaults(),
             run_command=_run_command,
+            spawn_command=_spawn_command,
             derive_key=_derive_key,
         )
 
@@ -233,6 +236,17 @@ def _run_command(argv: Sequence[str], timeout_s: float) -> str | None:
     """Return the standard output of a command on the controller, None if it is not installed."""
     done = Host().run(argv, timeout_s)
     return None if done.missing else done.out
+
+
+def _spawn_command(argv: Sequence[str]) -> Spawned:
+    """Start a command in a session of its own, whose output is in a file of this one."""
+    host, log = Host(), write_temporary("spawned-", "")
+    try:
+        pid = host.spawn_detached(argv, log, "/")
+    except OSError as error:
+        why = f"{argv[0]}: {error.strerror}"
+        return Spawned(lambda: True, lambda: why)
+    return Spawned(lambda: host.child_ended(pid), lambda: host.read_text(log) or "")
 
 
 def _derive_key(subject: str) -> str:

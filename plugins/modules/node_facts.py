@@ -397,6 +397,17 @@ ansible_facts:
           sample:
             - {kind: login, source: login, variables: {NCCL_DEBUG: INFO}, in_container: false}
             - {kind: nccl, source: /etc/nccl.conf, variables: {NCCL_IB_DISABLE: '1'}, in_container: false}
+        slurm:
+          description: The step of a Slurm job that the facts were gathered in, null outside of any.
+          type: dict
+          contains:
+            job: {description: The ID of the job., type: str}
+            step:
+              description: The number of the step, C(extern) for a login that Slurm took into the job, or C(batch).
+              type: str
+            node: {description: 'The name of the node in Slurm, null if it is not known.', type: str}
+            is_tracked: {description: Whether Slurm ends all processes of the step with it., type: bool}
+            memory_bytes: {description: 'How much of the memory the job may use, null for all of it.', type: int}
         timings: {description: Duration of each part in milliseconds. Parts are gathered in parallel., type: dict}
         clock:
           description: The node's clock.

@@ -48,6 +48,8 @@ POLICY: dict[str, Any] = {
     "launch_lost_after": 12,
     "launch_disk_wait": 300,
     "launch_log_limit_mib": 256,
+    "launch_slurm_end": "",
+    "launch_slurm_kill_wait": 0,
     "launch_collect_exclude": ["checkpoints", "checkpoint-*", "*.safetensors", "*.pt", "*.pth", "*.ckpt", "*.distcp"],
     "launch_collect_limit_mib": 1024,
 }

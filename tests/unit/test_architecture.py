@@ -30,7 +30,9 @@ OS_CALLS = re.compile(
 # Refuses a controller's Python that is too old, before any other import fails.
 GUARD = "plugin_utils/_action/__init__.py"
 # The names by which Ansible finds plugins.
-REQUIRED_CLASSES = {"ActionModule", "CallbackModule", "FilterModule", "ModuleDocFragment"}
+REQUIRED_CLASSES = {
+    *("ActionModule", "CallbackModule", "Connection", "FilterModule", "InventoryModule", "ModuleDocFragment"),
+}
 # From plugins/.
 SOURCES = [path.removeprefix("plugins/") for path in sources.files("plugins/**/*.py")]
 NODE_SOURCES = [path for path in SOURCES if path.startswith(("module_utils/_", "modules/"))]
@@ -104,7 +106,7 @@ def test_every_room_is_on_the_page() -> None:
 def test_a_side_has_few_rooms_and_no_loose_files() -> None:
     def breaches(side: str) -> Iterator[str]:
         entries = [path for path in (PLUGINS / side).iterdir() if path.name != "__pycache__"]
-        if len(entries) > 17:
+        if len(entries) > 18:
             yield f"{len(entries)} rooms"
         yield from [f"the loose file {path.name}" for path in entries if path.is_file()]
 

@@ -29,6 +29,7 @@ from .._system.inherited import read_inherited
 from .._system.kernel import read_kernel
 from .._system.limits import read_limits, read_memlock
 from .._system.machine import read_cpus, read_identity, read_systemd, read_user
+from .._system.slurm import read_slurm
 from .._system.workdir import read_keeper, read_workdir
 from .query import FactsQuery
 
@@ -119,6 +120,7 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
         profiler=answers.get("profiler"),
         kernel=answers.get("kernel"),
         inherited=answers.get("inherited"),
+        slurm=read_slurm(host),
         timings=_timings(times),
         **{name: answers.get(name) for name in HEALTH},
     )

@@ -74,6 +74,18 @@ class JobContainer:
 
 
 @frozen
+class SlurmPlace:
+    """Where a job's runner is one task of a Slurm step: the Slurm job's ID, and the node's name in Slurm.
+
+    kill_wait is how many seconds Slurm leaves between SIGTERM and SIGKILL when it ends the job, 0 if it is not known.
+    """
+
+    job: str
+    node: str
+    kill_wait: int = 0
+
+
+@frozen
 class GangSettings:
     """How the runners of a run hold together: the head's port for them, lost_after seconds of silence (0: never).
 
@@ -152,6 +164,7 @@ class Job:
     hang_watch: int = 0
     hang_action: str = "warn"
     transport: TransportProof | None = None
+    slurm: SlurmPlace | None = None
 
     @property
     def is_spare(self) -> bool:
@@ -183,9 +196,10 @@ class Job:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Job:
-        container, transport = data.get("container"), data.get("transport")
+        container, transport, slurm = (data.get(name) for name in ("container", "transport", "slurm"))
         nested = {
             "container": None if container is None else JobContainer(**container),
+            "slurm": None if slurm is None else SlurmPlace(**slurm),
             "transport": None if transport is None else _proof(transport),
             "rendezvous": Rendezvous(**data["rendezvous"]),
             "gang": GangSettings(**data["gang"]),

@@ -45,6 +45,11 @@ def run_dir(workdir: str, node: str, run_id: str) -> str:
     return os.path.join(runs_dir(workdir, node), run_id)
 
 
+def step_command(run_dir: str, nonce: str) -> str:
+    """Return the file with the runner's command line, for which the task of a Slurm step waits."""
+    return os.path.join(run_dir, f"command.{nonce}")
+
+
 def slots_dir(workdir: str, node: str) -> str:
     return os.path.join(node_dir(workdir, node), "slots")
 

@@ -15,7 +15,7 @@ from .holder import LaunchHolder
 from .known import Record
 from .path_part import PathPart
 from .subsets import HEALTH
-from .system import Container, Disk, Inherited, Kernel, Limit, Memlock, ProfilerTool, Tools, Versions
+from .system import Container, Disk, Inherited, Kernel, Limit, Memlock, ProfilerTool, SlurmStep, Tools, Versions
 
 if TYPE_CHECKING:  # on the node every file of a module is compiled anew, and only preflight asks how a node is
     from . import health
@@ -209,6 +209,7 @@ class NodeFacts(Record):
     profiler: ProfilerTool | None = None
     kernel: Kernel | None = None
     inherited: list[Inherited] | None = None
+    slurm: SlurmStep | None = None
     timings: dict[str, int] = field(default_factory=dict)
     clock: health.Clock | None = None
     names: dict[str, health.ResolvedName] | None = None

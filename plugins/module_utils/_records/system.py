@@ -24,6 +24,21 @@ class Memlock(Record):
 
 
 @frozen
+class SlurmStep(Record):
+    """The step of a Slurm job that this process is in; node is the node's name in Slurm, None if it is not known.
+
+    step is its number, or extern for a login that was taken into the job, or batch. is_tracked: Slurm ends all
+    processes of the step when it ends. memory_bytes is what the job may use of the node's memory, None for all.
+    """
+
+    job: str
+    step: str
+    node: str | None = None
+    is_tracked: bool = False
+    memory_bytes: int | None = None
+
+
+@frozen
 class Limit(Record):
     """A limit of this process, and how far it may raise it itself; -1 is unlimited."""
 

@@ -22,6 +22,9 @@ from .._text.stamps import seconds_of
 from ..runner import locks, process_tree, unit
 from . import job_container
 
+# The starter of that name.
+SLURM = "slurm"
+
 
 def run_directory(workdir: str, node: str, run_id: str) -> str:
     """Return the directory of one run on this node: a real path, as the run's processes carry it."""
@@ -75,7 +78,7 @@ def judge(
         return state.phase, state.why
     if state.boot_id and boot_id and state.boot_id != boot_id:
         return "lost", f"the node was rebooted while the run was {state.phase}"
-    how = ended or "killed?"
+    how = ended or ("killed, as Slurm does with a step that is canceled?" if state.starter == SLURM else "killed?")
     return "lost", f"the runner (pid {state.pid}) ended without a verdict while the run was {state.phase}: {how}"
 
 

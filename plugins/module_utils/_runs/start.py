@@ -106,9 +106,10 @@ def start(
         return True, _await_running(host, job, starter, pid)
     except StartError:
         starter.clean(host, job)
-        for kind in ("private", "plan", "job"):
+        prepared = [os.path.join(job.run_dir, f"{kind}.{job.nonce}.json") for kind in ("private", "plan", "job")]
+        for path in (*prepared, layout.step_command(job.run_dir, job.nonce)):
             with contextlib.suppress(OSError):
-                os.unlink(os.path.join(job.run_dir, f"{kind}.{job.nonce}.json"))
+                os.unlink(path)
         raise
 
 

@@ -11,11 +11,18 @@ FOREIGN_NAMES = {
     *("OMP_NUM_THREADS", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "OLDPWD", "PWD", "_", "SHLVL"),
 }
 
+# A step of Slurm describes itself, which programs take for their own place among the ranks; these describe the job.
+OF_STEP = ("SLURM_", "PMI")
+OF_SLURM_JOB = {
+    *("SLURM_CONF", "SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_JOB_USER", "SLURM_JOB_ACCOUNT", "SLURM_JOB_PARTITION"),
+    *("SLURM_JOB_GPUS", "SLURM_GPUS_ON_NODE", "SLURM_RESTART_COUNT"),
+}
+
 
 def base_environment(environ: dict[str, str]) -> dict[str, str]:
     """Return what the ranks inherit: everything but what belongs to Ansible or to another launcher."""
     return {
         name: value
         for name, value in environ.items()
-        if name not in FOREIGN_NAMES and not name.startswith(FOREIGN_PREFIXES)
+        if name in OF_SLURM_JOB or (name not in FOREIGN_NAMES and not name.startswith((*FOREIGN_PREFIXES, *OF_STEP)))
     }

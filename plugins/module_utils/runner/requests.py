@@ -16,6 +16,8 @@ from .process_tree import signal_name
 
 # How often the file is looked for.
 LOOK_S = 0.2
+# How long before SIGKILL the ranks have to be gone.
+BEFORE_KILL_S = 5
 
 
 class StopRequests:
@@ -24,6 +26,7 @@ class StopRequests:
     def __init__(self, job: Job, run_dir: str) -> None:
         self._node = job.node
         self._default_grace = job.stop_grace
+        self._slurm = job.slurm
         self._file = os.path.join(run_dir, "stop." + job.nonce)
         self._signal: int | None = None
         self._request: StopRequest | None = None
@@ -40,7 +43,7 @@ class StopRequests:
     def look(self) -> StopRequest | None:
         """Look for a stop request and return it, if any; without a grace period the job's own applies."""
         if self._signal is not None:
-            return StopRequest(f"{self._node}: the runner received {signal_name(self._signal)}")
+            return self._of_signal(signal_name(self._signal))
         if not os.path.exists(self._file):
             return None
         # An empty file is a request too.
@@ -48,6 +51,15 @@ class StopRequests:
         grace = request.grace if request.grace is not None and 0 <= request.grace < math.inf else None
         self._request = StopRequest(request.why or "stop requested", grace)
         return self._request
+
+    def _of_signal(self, name: str) -> StopRequest:
+        """Return the request that a signal is; the verdict must be written before Slurm kills the runner."""
+        if self._slurm is None:
+            return StopRequest(f"{self._node}: the runner received {name}")
+        why = f"Slurm ended its job {self._slurm.job} with {name}: scancel, preemption, or the end of the time limit"
+        if not self._slurm.kill_wait:
+            return StopRequest(why)
+        return StopRequest(why, max(1, min(self._default_grace, self._slurm.kill_wait - BEFORE_KILL_S)))
 
     def poll(self, disk: DiskThread) -> StopRequest | None:
         """Return what the last look has shown, without waiting for the storage."""

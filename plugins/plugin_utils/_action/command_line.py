@@ -21,6 +21,8 @@ from ansible.utils.vars import load_extra_vars
 from .._request.command_line import CommandLine
 from .files import read_text
 
+# Which allocation the inventory plugin `slurm` reads.
+OF_ALLOCATION = ("MUSTER_SLURM_JOB_ID", "MUSTER_SLURM_NODE_LIST", "MUSTER_SLURM_CONNECTION")
 COLLECTION = Path(__file__).resolve().parents[3]
 
 
@@ -69,6 +71,7 @@ def _next_environment() -> dict[str, str]:
         "ANSIBLE_CONFIG": os.environ.get("ANSIBLE_CONFIG"),
         "ANSIBLE_INVENTORY": os.environ.get("ANSIBLE_INVENTORY"),
         "ANSIBLE_COLLECTIONS_PATH": _collections(),
+        **{name: os.environ.get(name) for name in OF_ALLOCATION},
     }
     if kept["ANSIBLE_CONFIG"] and os.path.realpath(kept["ANSIBLE_CONFIG"]) == os.path.realpath("ansible.cfg"):
         kept["ANSIBLE_CONFIG"] = None  # Ansible finds it here anyway

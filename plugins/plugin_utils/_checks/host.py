@@ -40,6 +40,12 @@ def memlock(node: Node, cluster: Cluster) -> Outcome:
     expected = say(target)
     if enough(memlock.effective, target):
         return passed(observed, source, expected)
+    if node.facts.slurm is not None:
+        remedy = (
+            "let slurmd decide: PropagateResourceLimitsExcept=MEMLOCK in slurm.conf, and LimitMEMLOCK=infinity in "
+            "slurmd's unit (systemctl edit slurmd), then restart slurmd"
+        )
+        return failed(observed, expected, source, remedy)
     setup = cluster.launch.invocation.command("setup", "--tags", "memlock")
     return failed(observed, expected, source, sentence("raise it: ", setup, ", then log in again"))
 

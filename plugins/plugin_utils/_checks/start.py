@@ -10,7 +10,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.oldest_pytho
 from .._cluster.node import Node
 from .._cluster.slot import EXPECTED, QUEUE, add_stop, describe_keeper, earliest
 from .._cluster.slot import ORIGIN as SLOT
-from .._cluster.starter import AUTO, ORIGIN, STARTERS, choose, unit_of
+from .._cluster.starter import AUTO, ORIGIN, SLURM, STARTERS, choose, is_in_step, unit_of
 from .._findings.remedy import sentence
 from .._text.table import names
 from .model import IN_CONTAINER, Cluster, Outcome, failed, passed, skipped, unavailable
@@ -61,10 +61,18 @@ def torch(node: Node, cluster: Cluster) -> Outcome:
 
 
 def starter(node: Node, cluster: Cluster) -> Outcome:
-    """Find nodes where systemd should start the runner but accepts no unit of this user."""
+    """Find nodes where the starter that is asked for cannot start the runner, or cannot keep it."""
     setting = cluster.policy.starter
     if not cluster.on_host:
         return skipped("the container engine starts the ranks")
+    step = node.facts.slurm
+    if setting not in (AUTO, SLURM) and step is not None and step.is_tracked and is_in_step(node.facts):
+        observed = f"what a step of the Slurm job {step.job} starts here ends with the step"
+        return failed(observed, "runners in a step of their own", f"{ORIGIN} is {setting!r}", f"use {ORIGIN}: {AUTO}")
+    if setting == SLURM and not is_in_step(node.facts):
+        observed = "the node is not reached by steps of a Slurm job"
+        remedy = f"reach it by the connection muster.train.srun, or use {ORIGIN}: {AUTO}"
+        return failed(observed, "a step of a job that runs", f"{ORIGIN} is {setting!r}", remedy)
     unit, why = unit_of(node.facts)
     if setting == AUTO or not STARTERS[setting].is_unit or unit is not None:
         choice = choose(setting, node.facts)

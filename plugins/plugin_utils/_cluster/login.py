@@ -14,6 +14,7 @@ SSH = tuple(
     for collection in ("", "ansible.builtin.", "ansible.legacy.")
     for name in ("ssh", "smart", "paramiko", "paramiko_ssh")
 )
+SRUN = "muster.train.srun"
 SHELL = 'exec "${SHELL:-sh}"'
 SHELL_INSIDE = "command -v bash >/dev/null && exec bash; exec sh"
 # Options of ssh that serve many short connections, and mean nothing to a single one.
@@ -22,10 +23,14 @@ _OF_ANSIBLE = ("control", "serveralive")
 
 @frozen
 class Login:
-    """How Ansible reaches a node: by SSH, unless it is this machine; become_user is who it becomes there."""
+    """How Ansible reaches a node: by SSH, unless it is this machine; become_user is who it becomes there.
+
+    step is what begins a command on this machine that is a step on the node, empty without Slurm.
+    """
 
     host: str
     local: bool = False
+    step: list[str] = field(default_factory=list)
     program: str = "ssh"
     port: int | None = None
     user: str | None = None
@@ -78,7 +83,7 @@ def command(login: Login, directory: str | None, inside: Inside | None = None) -
         within = [*_become(login), "sh", "-c", f"{enter}{SHELL}"]
     else:
         within = ["sh", "-c", SHELL] if login.local else []
-    return within if login.local else [*_ssh(login), *([shlex.join(within)] if within else [])]
+    return [*login.step, *within] if login.local else [*_ssh(login), *([shlex.join(within)] if within else [])]
 
 
 def _become(login: Login) -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
+from ansible_collections.muster.train.plugins.module_utils._text.stamps import seconds_of
 
 from .._findings.errors import display
 from .._findings.finding import Finding
@@ -41,16 +42,18 @@ VARIABLES = (
     Parameter("launch_lost_after", "int", minimum=0, maximum=DAY),
     Parameter("launch_disk_wait", "int", minimum=1, maximum=DAY),
     Parameter("launch_log_limit_mib", "int", minimum=1, maximum=1 << 20),
+    Parameter("launch_slurm_kill_wait", "int", minimum=0, maximum=DAY),
     # The plan does not need these, but a run that was made should be collected.
     Parameter("launch_collect_exclude", "arguments"),
     Parameter("launch_collect_limit_mib", "int", minimum=0, maximum=1 << 20),
 )
 CHECKPOINT_DIR = Parameter("launch_checkpoint_dir", "path")
 SHARED_OUTPUT_DIR = Parameter("launch_shared_output_dir", "path")
+SLURM_END = "launch_slurm_end"
 HEAD_ADDRESS = Parameter("launch_head_address", "node")
 NAMES = (
     *(variable.name for variable in VARIABLES),
-    *(HEAD_ADDRESS.name, CHECKPOINT_DIR.name, SHARED_OUTPUT_DIR.name, "launch_port_range", "launch_env"),
+    *(HEAD_ADDRESS.name, CHECKPOINT_DIR.name, SHARED_OUTPUT_DIR.name, SLURM_END, "launch_port_range", "launch_env"),
 )
 # Variables of other roles, for verbs that show what a launch would do.
 OF_LIBRARY = ("nccl_env_library", "nccl_env_version")
@@ -85,6 +88,8 @@ class ClusterPolicy:
     checkpoint_dir: str = ""
     shared_output_dir: str = ""
     log_limit_mib: int = 256
+    slurm_kill_wait: int = 0
+    slurm_end: str = ""
     collect_exclude: list[str] = field(default_factory=lambda: list(NOT_COLLECTED))
     collect_limit_mib: int = 1024
     library: str = ""
@@ -141,6 +146,12 @@ def _shared_directory(raw: object) -> str:
     return text
 
 
+def _stamp(raw: object) -> str:
+    if raw != "" and seconds_of(raw) is None:
+        raise ValueError
+    return str(raw)
+
+
 _READERS: list[tuple[str, Callable[[Any], Any], str]] = [
     *((variable.name, functools.partial(read, variable), expected(variable)) for variable in VARIABLES),
     (HEAD_ADDRESS.name, _address, "an address or a host name, or nothing"),
@@ -150,6 +161,7 @@ _READERS: list[tuple[str, Callable[[Any], Any], str]] = [
         "a path on the nodes, or nothing",
     ),
     (SHARED_OUTPUT_DIR.name, _shared_directory, "an absolute path on the nodes, or nothing"),
+    (SLURM_END, _stamp, "a time in UTC such as 2026-11-20T14:30:52Z, or nothing"),
     ("launch_port_range", lambda raw: read_range(str(raw)), ""),
     ("launch_env", _env, "a mapping of names to values"),
 ]

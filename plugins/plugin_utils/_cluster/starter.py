@@ -2,7 +2,8 @@
 """How a node's runner is started detached.
 
 A system unit as root, a user unit where the user lingers, a separate session otherwise: logind may end what a user who
-does not linger leaves behind (logind.conf(5), KillUserProcesses), and a unit raises the limit of locked memory.
+does not linger leaves behind (logind.conf(5), KillUserProcesses), and a unit raises the limit of locked memory. In a
+step of a Slurm job all of these end with the step, or leave the job: there the runners are a step of their own.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 AUTO, SETSID, SYSTEM_UNIT, USER_UNIT, DOCKER = "auto", "setsid", "systemd", "systemd-user", "docker"
+SLURM = "slurm"
 ORIGIN = "launch_starter"
 
 
@@ -36,6 +38,7 @@ STARTERS = {
         StarterKind(SYSTEM_UNIT, is_asked_for=True, is_unit=True),
         StarterKind(USER_UNIT, is_unit=True),
         StarterKind(DOCKER, keeps_container=True),
+        StarterKind(SLURM, is_asked_for=True),
     )
 }
 # What a run of another version's starter is like.
@@ -57,7 +60,18 @@ def choose(asked: str, facts: NodeFacts) -> StarterChoice:
     unit, why = unit_of(facts)
     if asked != AUTO:
         return StarterChoice(unit or SYSTEM_UNIT if STARTERS[asked].is_unit else asked, ORIGIN)
+    if facts.slurm is not None:
+        if is_in_step(facts):
+            return StarterChoice(SLURM, f"{AUTO}: steps of the Slurm job {facts.slurm.job} end what they start")
+        return StarterChoice(
+            SETSID, f"{AUTO}: this login is a part of the Slurm job {facts.slurm.job}, and ends with it"
+        )
     return StarterChoice(unit or SETSID, f"{AUTO}: {why}", SETSID if unit else None)
+
+
+def is_in_step(facts: NodeFacts) -> bool:
+    """Return whether the node is reached by steps of a Slurm job, which srun numbers."""
+    return facts.slurm is not None and facts.slurm.step.isdigit()
 
 
 def kind_of(run_starter: str | None) -> StarterKind:

@@ -38,6 +38,8 @@ class ReasonKey(enum.StrEnum):
     NO_ANSWER = "no_answer"
     CLOSED_CONNECTION = "closed_connection"
     NO_HOME = "no_home"
+    NO_ALLOCATION = "no_allocation"
+    NO_SRUN = "no_srun"
 
 
 @frozen
@@ -186,6 +188,24 @@ REASONS = (
         "Ansible cannot write its temporary files on {host}",
         "a writable home directory",
         "free space, or create a home for {user}, or set ansible_remote_tmp",
+    ),
+    Reason(
+        ReasonKey.NO_ALLOCATION,
+        "allocation",
+        # srun 22.05: the job has ended, was never there, or does not have the node.
+        r"srun: error: (?:unable to (?:confirm allocation|create step) for job|.*job/step already completing)",
+        "{host} is not a node of the Slurm job, or the job has ended",
+        "a node of a job that runs",
+        "give a job that runs (squeue --me, MUSTER_SLURM_JOB_ID); runs of a job that has ended can be read where the "
+        "work directory is shared, with MUSTER_SLURM_CONNECTION=local",
+    ),
+    Reason(
+        ReasonKey.NO_SRUN,
+        "srun",
+        r"srun was not found on this machine",
+        "this machine does not have srun, by which {host} is reached",
+        "the commands of Slurm",
+        "run this on a login node of the cluster, or install its client (Debian: apt install slurm-client)",
     ),
 )
 # The checks of a host that is reached, which a module of Muster never fails for, unless it names the reason's key.

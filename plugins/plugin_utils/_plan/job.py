@@ -13,17 +13,19 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import (
     GangSettings,
     Job,
     Rendezvous,
+    SlurmPlace,
     TransportProof,
     Variable,
     open_node_rank,
 )
-from ansible_collections.muster.train.plugins.module_utils._records.node import File
+from ansible_collections.muster.train.plugins.module_utils._records.node import File, NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._records.notice import is_sent
 
 from .._cluster import ports
 from .._cluster.node import Node
 from .._cluster.policy import ClusterPolicy
 from .._cluster.script import is_brought, is_program_name
+from .._cluster.starter import SLURM
 from .._findings.origin import FOR_ONE_RUN, MUSTER, Layer
 from .._nccl import variable_layers
 from .._request.settings import setting_values
@@ -163,8 +165,15 @@ def job_of(
         hang_watch=watched_s,
         hang_action=settings["hang_action"]["value"],
         transport=proof,
+        slurm=_slurm_place(execution.starter.name, policy, facts),
         notice=on_end if on_end and node_rank == 0 and is_sent(on_end) else None,
     )
+
+
+def _slurm_place(starter: str, policy: ClusterPolicy, facts: NodeFacts) -> SlurmPlace | None:
+    if starter != SLURM or facts.slurm is None:
+        return None
+    return SlurmPlace(facts.slurm.job, facts.slurm.node or facts.hostname, policy.slurm_kill_wait)
 
 
 def _program(settings: variable_layers.Settings, files: Mapping[str, File], placeholders: Mapping[str, str]) -> Program:

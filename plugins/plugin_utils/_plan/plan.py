@@ -29,7 +29,7 @@ from .._findings.remedy import sentence
 from .._nccl.environments import make as make_environments
 from .._nccl.environments import users_of
 from .._request.settings import setting_values
-from . import benchmark, outputs, profiling, ranks, transport
+from . import allocation, benchmark, outputs, profiling, ranks, transport
 from .job import Run, job_of
 from .launchers.registry import LAUNCHERS
 from .runtimes.registry import RUNTIMES
@@ -62,9 +62,9 @@ def make_plan(
 
     The last `spares` nodes are spares: they get a job, too, but no ranks.
     """
-    request = benchmark.with_program(request, nodes)
+    request, findings = allocation.bound(benchmark.with_program(request, nodes), policy)
     settings = request["parameters"]
-    findings = _check(request, policy, nodes, checks)
+    findings += _check(request, policy, nodes, checks)
     nets = {node.name: node.facts.net for node in nodes if node.facts.net is not None}
     if not nodes or len(nets) < len(nodes) or settings["launcher"]["value"] not in LAUNCHERS:
         _stop_at(findings)  # always raises here: nothing more can be decided without these

@@ -37,6 +37,7 @@ from .answers import OF_NODE
 from .find import infos_of, launch_policy, shared_answer, subject
 from .overview import ShownLines, shown_experiment
 from .record import experiment_of, record_run
+from .slurm_step import end_steps
 from .step import Conclude, Conclusion, Play, Tone, WantedFile, ask
 
 HINTS = ("follow", "stop", "status", "logs")
@@ -186,8 +187,10 @@ def withdraw(play: Play, node: str) -> dict[str, Any] | None:
 def refuse(play: Play) -> Conclusion:
     """Report which nodes failed to start."""
     run_id, _head = subject(play)
+    end_steps(play)
     infos = infos_of(play)
-    why, lines = report.not_started(infos, _joined(play).get("msg"))
+    begun = shared_answer(play, "launch__slurm_step")
+    why, lines = report.not_started(infos, begun.get("msg") or _joined(play).get("msg"))
     message = clean(f"{run_id} did not start: {why}")
     shown = [clean(f"{run_id} did not start:"), *lines] if lines else [message]
     return Conclusion(

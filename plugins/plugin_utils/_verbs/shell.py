@@ -29,6 +29,7 @@ from .._results import unanswered
 from .._results.infos import runs_of
 from .._results.rank_place import RankPlace, node_of, place_of
 from .._results.verdict import members
+from .._slurm.step_command import on_node
 from .find import infos_of, subject
 from .record import experiment_of
 from .step import Conclude, Conclusion, Play
@@ -38,7 +39,10 @@ PLUGIN = "ssh"
 # Its options that a command needs, by Ansible's names.
 SETTINGS = ("host", "port", "remote_user", "private_key_file", "ssh_executable", "host_key_checking")
 ARGUMENTS = ("ssh_args", "ssh_common_args", "ssh_extra_args")
-OF_NODE = ("ansible_connection", "ansible_become", "ansible_become_user", "ansible_become_method", "launch_docker")
+OF_NODE = (
+    *("ansible_connection", "ansible_become", "ansible_become_user", "ansible_become_method", "launch_docker"),
+    *("ansible_srun_job", "ansible_host"),
+)
 
 
 @Conclude
@@ -74,9 +78,12 @@ def _login(play: Play, node: str, known: Mapping[str, Any]) -> login.Login:
     become_user = _become_user(node, known)
     if connection in login.LOCAL:
         return login.Login(node, local=True, become_user=become_user)
+    if connection == login.SRUN:
+        options = on_node(str(known.get("ansible_srun_job")), str(known.get("ansible_host") or node))
+        return login.Login(node, local=True, step=["srun", "--pty", *options], become_user=become_user)
     if connection not in login.SSH:
         raise UserError(
-            f"{node}: expected ssh or local as ansible_connection, saw {connection}; "
+            f"{node}: expected ssh, local or {login.SRUN} as ansible_connection, saw {connection}; "
             "enter it with the client of that connection"
         )
     connection_loader.get(PLUGIN, class_only=True)  # Ansible knows the settings of a plugin once it is loaded

@@ -35,6 +35,14 @@ class CommandOutput:
     stderr: str
 
 
+@frozen
+class Spawned:
+    """A command that was started on the controller: whether it has ended, and what it has printed."""
+
+    has_ended: Callable[[], bool]
+    read_output: Callable[[], str]
+
+
 def _no_host(*_words: Any) -> Any:
     raise Unreachable("the step has no host")
 
@@ -66,9 +74,10 @@ class Play:
     templates as they are. read_answer(host, name) returns what a task has registered for a host, None if there is
     nothing, or only of an earlier verb of this command; copy what you need of it with `plain`. run_command(argv,
     seconds) runs a command on the controller, in the C locale and without input; it returns the standard output, None
-    if the command is not installed. cli_options are Ansible's, by its names for them. derive_key(subject) returns a
-    secret of this command, the same one for every host, which is kept nowhere. channel is shared by the hosts of a
-    step. clock returns seconds, of which only differences mean something, and pause waits.
+    if the command is not installed, and spawn_command(argv) starts one that outlives this command. cli_options are
+    Ansible's, by its names for them. derive_key(subject) returns a secret of this command, the same one for every host,
+    which is kept nowhere. channel is shared by the hosts of a step. clock returns seconds, of which only differences
+    mean something, and pause waits.
     """
 
     request: Mapping[str, Any]
@@ -93,6 +102,7 @@ class Play:
     cli_options: Mapping[str, Any] = field(default_factory=dict)
     launch_defaults: Mapping[str, Any] = field(default_factory=dict)  # of the role `launch`
     run_command: Callable[[Sequence[str], float], str | None] = lambda _argv, _timeout_s: None
+    spawn_command: Callable[[Sequence[str]], Spawned] = lambda _argv: Spawned(lambda: True, lambda: "")
     derive_key: Callable[[str], str] = lambda _subject: ""
 
     @property

@@ -79,6 +79,7 @@ from ansible_collections.muster.train.plugins.module_utils._system.limits import
 from ansible_collections.muster.train.plugins.module_utils._system.machine import parse_cpu_list
 from ansible_collections.muster.train.plugins.module_utils._system.memory import parse_meminfo
 from ansible_collections.muster.train.plugins.module_utils._system.processes import parse_mark, parse_switches
+from ansible_collections.muster.train.plugins.module_utils._system.slurm import parse_slurm_groups
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.metrics.lightning import parse_csv
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.metrics.lines import PrintedMetrics
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.ranks import GangNode
@@ -209,7 +210,7 @@ PARSERS = [
     *(parse_addresses, parse_routes, parse_listeners, parse_memlock, parse_cpu_list, parse_status, parse_mountinfo),
     *(parse_cgroup, parse_environ, parse_chosen, parse_command_line, parse_cap_ipc_lock_alone, parse_limits),
     *(parse_hosts, parse_meminfo, parse_errors, parse_info, parse_image, parse_gpu_containers, parse_daemon),
-    *(parse_trace, parse_cpu, parse_io),
+    *(parse_trace, parse_cpu, parse_io, parse_slurm_groups),
     *(parse_users, parse_switches, parse_mark, parse_routed, parse_nvlinks, parse_states, parse_count, parse_features),
     *(
         parse_bad_pages,

@@ -6,10 +6,12 @@ from __future__ import annotations
 from .base import Starter, StartError
 from .docker import Docker
 from .setsid import Setsid
+from .slurm import Slurm
 from .systemd import SystemdStarter
 
 STARTERS: dict[str, Starter] = {
-    starter.name: starter for starter in (Setsid(), SystemdStarter(user=False), SystemdStarter(user=True), Docker())
+    starter.name: starter
+    for starter in (Setsid(), SystemdStarter(user=False), SystemdStarter(user=True), Docker(), Slurm())
 }
 
 

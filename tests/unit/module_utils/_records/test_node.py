@@ -78,6 +78,7 @@ def test_a_job_survives_json() -> None:
         "hang_watch": 0,
         "hang_action": "warn",
         "transport": None,
+        "slurm": None,
     }
 
 

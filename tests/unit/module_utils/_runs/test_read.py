@@ -32,6 +32,7 @@ JUDGED: dict[str, tuple[dict[str, Any] | None, bool, bool, str, str]] = {
     "its files were removed": (None, False, True, "boot-1", "running"),
     "the node was rebooted": (RUNNING, True, False, "boot-2", "lost"),
     "its runner was killed": (RUNNING, True, False, "boot-1", "lost"),
+    "its step was killed": ({**RUNNING, "starter": "slurm"}, True, False, "boot-1", "lost"),
     "its state cannot be read": ({"phase": "unknown"}, True, False, "boot-1", "lost"),
     "it failed before a reboot": (FAILED, True, False, "boot-2", "failed"),
 }

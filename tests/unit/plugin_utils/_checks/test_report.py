@@ -142,12 +142,16 @@ def test_what_is_refused_has_no_effect(variables: dict[str, object]) -> None:
     assert read_checks(variables)[0] == CheckPolicy()
 
 
-def memlock(expected: str) -> list[Finding]:
-    """What is found of 64 KiB of locked memory, where the inventory expects this."""
+SLURM_STEP: dict[str, object] = {"job": "12", "step": "3", "node": "gpu01", "is_tracked": True}
+
+
+def memlock(expected: str, slurm: dict[str, object] | None = None) -> list[Finding]:
+    """What is found of 64 KiB of locked memory, where the inventory expects this; slurm is the step of the facts."""
 
     def limited(facts: Facts) -> None:
         facts["node"]["user"] = {"name": "ann", "uid": 1000, "home": "/h"}
         facts["node"]["memlock"] = {"soft": 65536, "hard": 65536, "cap_ipc_lock": False, "effective": 65536}
+        facts["node"]["slurm"] = slurm
 
     policy, refused = read_checks({"preflight_expected": {"memlock": expected}})
     assert refused == []
@@ -160,6 +164,12 @@ def memlock(expected: str) -> list[Finding]:
 )
 def test_locked_memory_is_compared_in_bytes(expected: str, status: str) -> None:
     assert outcomes(memlock(expected)) == [("memlock", "node1", status)]
+
+
+def test_in_a_slurm_job_the_limit_is_slurmds_to_raise() -> None:
+    outside, inside = memlock("unlimited"), memlock("unlimited", SLURM_STEP)
+    assert outcomes(inside) == outcomes(outside)
+    assert inside[0].remedy != outside[0].remedy
 
 
 def test_an_error_is_not_a_pass_but_only_required_checks_end_with_2() -> None:

@@ -80,6 +80,8 @@ REFUSED: list[tuple[str, Any]] = [
     ("launch_head_address", "-x"),
     ("launch_head_address", ["a"]),
     ("launch_env", "A=1"),
+    ("launch_slurm_end", "in an hour"),
+    ("launch_slurm_kill_wait", -1),
 ]
 
 

@@ -73,6 +73,15 @@ MESSAGES = [
     (ReasonKey.UNUSABLE_SUDO, "sudo: sorry, you must have a tty to run sudo"),
     (ReasonKey.UNUSABLE_SUDO, 'sudo: The "no new privileges" flag is set, which prevents sudo from running as root.'),
     (ReasonKey.UNUSABLE_SUDO, "Timeout (12s) waiting for privilege escalation prompt: "),
+    (
+        ReasonKey.NO_ALLOCATION,
+        "srun: error: Unable to confirm allocation for job 99: Invalid job id specified",
+    ),
+    (
+        ReasonKey.NO_ALLOCATION,
+        "srun: error: Unable to create step for job 2: Requested node configuration is not available",
+    ),
+    (ReasonKey.NO_SRUN, "srun was not found on this machine"),
     (ReasonKey.NO_HOME, "Failed to create temporary directory. mkdir: cannot create directory: No space left"),
     (
         ReasonKey.NO_HOME,

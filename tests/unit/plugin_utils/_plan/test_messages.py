@@ -19,6 +19,7 @@ from ansible_collections.muster.train.tests.unit.plugin_utils._plan import (
     test_plan_refused,
     test_profiling,
     test_programs,
+    test_slurm_step,
     test_spares,
     test_text,
 )
@@ -54,6 +55,8 @@ def messages() -> Iterator[Message]:
         yield from ((f"{subject}: {case.name}", lines(case.find())) for case in cases)
     for number, (parameters, of_nodes, _checks) in enumerate(test_benchmark.REFUSED, start=1):
         yield f"benchmark: refused {number}", lines(test_benchmark.stopping(parameters, of_nodes))
+    for end in test_slurm_step.ENDS:
+        yield f"refused: an allocation until {end}", lines(test_slurm_step.without_time(end))
     yield "refused: everything at once", lines(test_plan_refused.everything())
     for name, (nproc, gpus) in RANKS.items():
         decided, findings = count(nproc, "-e nproc" if nproc else "default", gpus)

@@ -156,6 +156,7 @@ def test_two_cpu_nodes() -> None:
         "hang_watch": 0,
         "hang_action": "warn",
         "transport": None,
+        "slurm": None,
     }
 
 

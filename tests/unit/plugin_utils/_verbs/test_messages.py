@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.files import write_text
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines
-from ansible_collections.muster.train.plugins.plugin_utils._verbs import logs, status, stop, wait
+from ansible_collections.muster.train.plugins.plugin_utils._verbs import logs, slurm_step, status, stop, wait
 from ansible_collections.muster.train.tests.support.following import AWAY, beating
 from ansible_collections.muster.train.tests.support.plan_parts import request
 from ansible_collections.muster.train.tests.support.reports import info
@@ -26,6 +26,7 @@ from ansible_collections.muster.train.tests.unit.plugin_utils._verbs import (
     test_plan,
     test_report,
     test_request,
+    test_slurm_step,
     test_sweep_reports,
     test_wait,
 )
@@ -41,6 +42,8 @@ def of_follow() -> Iterator[Message]:
     for number, (looks, answers, _seconds) in enumerate(test_follow.UNREADABLE[:3]):
         why = [test_follow.unknown_start(looks, answers).result["why"]]
         yield f"follow: nothing can be read, {number}", [*test_follow.unreadable(looks, answers)[0].splitlines(), *why]
+    for name, slurm in test_slurm_step.NOT_BEGUN.items():
+        yield f"start: a Slurm step, {name}", [refusal(slurm_step.begin.conclusion, slurm.play())]
     yield "start: failed", [str(test_follow.failed_start(answer).failure) for answer in test_follow.FAILED_STARTS]
 
 

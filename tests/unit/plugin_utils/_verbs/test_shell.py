@@ -71,6 +71,13 @@ def test_this_machine(tmp_path: Path) -> None:
     assert argv(tmp_path, LOCAL) == ENTER
 
 
+def test_a_node_of_a_slurm_job(tmp_path: Path) -> None:
+    words = argv(tmp_path, {**LOCAL, "ansible_connection": "muster.train.srun", "ansible_srun_job": "12"})
+    assert words[:3] == ["srun", "--pty", "--jobid=12"]
+    assert "--nodelist=node1" in words
+    assert words[words.index("--") + 1 :] == ENTER
+
+
 @pytest.mark.parametrize("docker", [["sudo", "docker"], "sudo docker", None])
 def test_a_container(tmp_path: Path, docker: object) -> None:
     words = argv(tmp_path, {**LOCAL, "launch_docker": docker}, BOX)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Slurm steps in which the runners of a plan live: one for all nodes of a job.
+
+Everything that a step started ends with it, so the step is begun here and not on a node. Its task on each node waits
+for the command line of the node's runner, which the module `run` writes, and becomes that runner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
+from ansible_collections.muster.train.plugins.module_utils._records.layout import step_command
+
+from .._slurm.step_command import on_all_nodes
+
+# The words after it: how many tenths of a second to wait, then NODE=FILE for every node of the step.
+WAIT = (
+    'tries=$1; shift; file=; for place; do case $place in "$SLURMD_NODENAME="*) file=${place#*=};; esac; done; '
+    'while [ ! -e "$file" ]; do tries=$((tries - 1)); [ "$tries" -gt 0 ] || exit 1; sleep 0.1; done; '
+    'command=$(cat "$file"); rm -f "$file"; eval "exec $command"'
+)
+NAME_BYTES = 8
+
+
+@frozen
+class PlannedStep:
+    """A step to begin: the Slurm job, the step's name, which no other launch has, and what srun is given."""
+
+    job: str
+    name: str
+    argv: list[str]
+
+
+def steps_of(plan: Mapping[str, Any]) -> list[PlannedStep]:
+    """Return the steps of a plan, one for each Slurm job that its nodes belong to; none without the starter slurm."""
+    places: dict[str, dict[str, str]] = {}
+    for job in plan.get("jobs", {}).values():
+        if job.get("slurm"):  # not in a plan of an older version
+            file = step_command(job["run_dir"], job["nonce"])
+            places.setdefault(job["slurm"]["job"], {})[job["slurm"]["node"]] = file
+    if not places:
+        return []
+    # The controller ends the step where a node does not start; so long it waits where the controller died meanwhile.
+    tenths = 10 * max(job["join_timeout"] for job in plan["jobs"].values())
+    name = f"muster-{plan['nonce'][:NAME_BYTES]}"
+    return [PlannedStep(job, name, _argv(job, name, files, tenths)) for job, files in places.items()]
+
+
+def _argv(job: str, name: str, files: Mapping[str, str], tenths: int) -> list[str]:
+    task = ["/bin/sh", "-c", WAIT, "muster", str(tenths), *(f"{node}={file}" for node, file in files.items())]
+    return [*on_all_nodes(job, list(files), name), *task]

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Slurm step of a launch: begun before the nodes start, and ended where one does not."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._verbs import slurm_step
+from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Play, Spawned
+from ansible_collections.muster.train.tests.support.sources import document
+from ansible_collections.muster.train.tests.support.verbs import play_of
+
+NONCE = "0123456789abcdef"
+JOB = {"run_dir": "/w/run", "nonce": NONCE, "join_timeout": 60}
+PLAN = {
+    "nonce": NONCE,
+    "jobs": {name: {**JOB, "slurm": {"job": "12", "node": name, "kill_wait": 0}} for name in ("gpu01", "gpu02")},
+}
+STEPS = "12.batch batch\n12.4 muster-ffffffff\n12.7 muster-01234567\n"
+REFUSED = "srun: error: Unable to create step for job 12: Requested nodes are busy\n"
+
+
+class Slurm:
+    """What squeue prints, the last text again and again, and what was spawned and run."""
+
+    def __init__(self, *listings: str, output: str = "", has_ended: bool = False) -> None:
+        self._listings, self._spawned = list(listings), Spawned(lambda: has_ended, lambda: output)
+        self.spawned: list[list[str]] = []
+        self.commands: list[list[str]] = []
+        self._now = 0.0
+
+    def spawn(self, argv: Sequence[str]) -> Spawned:
+        self.spawned.append(list(argv))
+        return self._spawned
+
+    def run(self, argv: Sequence[str], _timeout_s: float) -> str:
+        self.commands.append(list(argv))
+        return self._listings.pop(0) if len(self._listings) > 1 else self._listings[0]
+
+    def pause(self, seconds: float) -> None:
+        self._now += seconds
+
+    def play(self, plan: dict[str, Any] | None = None) -> Play:
+        return dataclasses.replace(
+            play_of("launch", {"gpu01": {"launch__plan": {"plan": PLAN if plan is None else plan}}}),
+            run_command=self.run,
+            spawn_command=self.spawn,
+            clock=lambda: self._now,
+            pause=self.pause,
+        )
+
+
+def test_a_launch_waits_until_slurm_knows_the_step() -> None:
+    slurm = Slurm("", "12.4 muster-ffffffff\n", STEPS)
+    assert slurm_step.begin.conclusion(slurm.play()).failure is None
+    [line] = slurm.spawned
+    assert line[0] == "env"
+    assert {"srun", "--job-name=muster-01234567", "--nodelist=gpu01,gpu02"} <= {*line}
+    assert len(slurm.commands) == 3
+
+
+def test_without_slurm_no_command_is_run() -> None:
+    slurm = Slurm("")
+    slurm_step.begin.conclusion(slurm.play({"nonce": NONCE, "jobs": {"node0": {**JOB, "slurm": None}}}))
+    slurm_step.end_steps(slurm.play({"nonce": NONCE, "jobs": {"node0": JOB}}))
+    assert (slurm.spawned, slurm.commands) == ([], [])
+
+
+NOT_BEGUN = {"refused": Slurm("", output=REFUSED, has_ended=True), "no answer": Slurm("")}
+
+
+@pytest.mark.parametrize("name", NOT_BEGUN)
+def test_a_step_that_does_not_begin_fails_the_launch(name: str) -> None:
+    with pytest.raises(UserError):
+        slurm_step.begin.conclusion(NOT_BEGUN[name].play())
+
+
+def test_only_the_step_of_this_launch_is_ended() -> None:
+    slurm = Slurm(STEPS)
+    slurm_step.end_steps(slurm.play())
+    assert slurm.commands[1:] == [["scancel", "12.7"]]
+
+
+def test_the_step_begins_before_any_node_starts() -> None:
+    names = [task["name"] for task in document("roles/launch/tasks/start.yml")[0]["block"]]
+    assert names.index("Begin the Slurm step of the runners") < names.index("Start the job")
