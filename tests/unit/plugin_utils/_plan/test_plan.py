@@ -86,6 +86,7 @@ def test_two_cpu_nodes() -> None:
     assert {item["name"]: (item["value"], item["layer"]) for item in job.pop("environment")} == {
         "GLOO_SOCKET_IFNAME": ("eth0", "fabric"),
         "MLFLOW_RUN_CONTEXT": (f'{{"mlflow.runName": "{RUN_ID}", "muster.run_id": "{RUN_ID}"}}', "default"),
+        "MUSTER_HANG_WATCH": ("120", "machine"),
         "MUSTER_NODE": ("node1", "machine"),
         "MUSTER_NONCE": (NONCE, "machine"),
         "MUSTER_OUTPUT_DIR": (f"{RUN_DIR}/outputs", "machine"),
@@ -102,6 +103,9 @@ def test_two_cpu_nodes() -> None:
         "PET_RDZV_ENDPOINT": ("10.0.0.1:29656", "machine"),
         "PYTHONUNBUFFERED": ("1", "machine"),
         "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": ("55", "machine"),
+        "TORCH_NCCL_DEBUG_INFO_TEMP_FILE": (f"{RUN_DIR}/hangs/nccl_trace_rank_", "default"),
+        "TORCH_NCCL_DUMP_ON_TIMEOUT": ("1", "default"),
+        "TORCH_NCCL_TRACE_BUFFER_SIZE": ("2000", "default"),
         "WANDB_DIR": (f"{RUN_DIR}/outputs", "default"),
         "WANDB_NAME": (RUN_ID, "default"),
         "WANDB_RUN_GROUP": (RUN_ID, "default"),
@@ -153,7 +157,7 @@ def test_two_cpu_nodes() -> None:
         "container": None,
         "metrics_pattern": None,
         "notice": None,
-        "hang_watch": 0,
+        "hang_watch": 120,
         "hang_action": "warn",
         "transport": None,
     }
