@@ -99,7 +99,9 @@ def activity_of(before: RankLook, after: RankLook, seconds: float) -> str | None
     both_read = before.is_readable and after.is_readable
     if after.state is None:
         return ENDED
-    if both_read and (_calls(before) != _calls(after) or before.collectives != after.collectives):
+    # A recording has megabytes: one that has not changed is not parsed twice.
+    has_recorded = before.trace != after.trace and before.collectives != after.collectives
+    if both_read and (has_recorded or _calls(before) != _calls(after)):
         return MOVES
     if io_bytes >= BYTES:  # it loads data, or writes a checkpoint
         return TRANSFERS
