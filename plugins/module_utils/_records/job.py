@@ -107,7 +107,8 @@ class Job:
     """One node's part of a plan, what its runner reads from job.json; times in seconds (0: none), sizes in bytes.
 
     hang_watch is how long no rank may make a step or print anything before all are looked at; hang_action is what is
-    done where they hang: warn, stop or keep. transport: what is proved of the fabric, None for nothing.
+    done where they hang: warn, stop or keep. transport: what is proved of the fabric, None for nothing. telemetry: how
+    often the node is sampled.
 
     A spare's node_rank is its number behind the nodes (at least nnodes), until it takes one of theirs.
     """
@@ -152,6 +153,7 @@ class Job:
     hang_watch: int = 0
     hang_action: str = "warn"
     transport: TransportProof | None = None
+    telemetry: int = 0
 
     @property
     def is_spare(self) -> bool:

@@ -162,6 +162,7 @@ def job_of(
         hang_watch=watched_s,
         hang_action=settings["hang_action"]["value"],
         transport=proof,
+        telemetry=settings["telemetry"]["value"],
         notice=on_end if on_end and node_rank == 0 and is_sent(on_end) else None,
     )
 
