@@ -53,8 +53,8 @@ KEYS: dict[str, dict[str, Any]] = {
     "compare": {"folder": None, **{name: [] for name in COMPARED}},
     "import": {"source": None, "folder": None, "experiments": [], "sweeps": [], "skipped": []},
     "report": {
-        **dict.fromkeys(("run_id", "page", "csv", "json", "verdict", "why", "rate")),
-        **{name: [] for name in ("curves", "ranks", "stragglers", "remarks")},
+        **dict.fromkeys(("run_id", "page", "csv", "json", "verdict", "why", "rate", "times", "telemetry")),
+        **{name: [] for name in ("curves", "ranks", "stragglers", "remarks", "traces")},
         **OF_SWEEP,
     },
     "doctor": {"run_id": None, "experiment": None, "file": None, "logs": 0, "bytes": 0, "diagnoses": []},

@@ -17,6 +17,7 @@ from .._results.documents import text as json_text
 from .._text.table import aligned
 from .step import WantedFile
 
+TELEMETRY_TABLE = "report_telemetry.csv"
 PAGE, TABLE, NUMBERS = "report.html", "report.csv", "report.json"
 OPTION, EXPECTED = "launch_experiments_dir", "a directory that you can write to"
 
@@ -24,6 +25,11 @@ OPTION, EXPECTED = "launch_experiments_dir", "a directory that you can write to"
 def places(home: Path) -> dict[str, str]:
     """Return where the files are, for a document."""
     return {"page": str(home / PAGE), "csv": str(home / TABLE), "json": str(home / NUMBERS)}
+
+
+def telemetry_file(home: Path, table: str) -> WantedFile:
+    """Return the file with the curves of the telemetry."""
+    return WantedFile(home / TELEMETRY_TABLE, table, OPTION, EXPECTED, is_private=True, has_diff=False)
 
 
 def report_files(

@@ -18,7 +18,7 @@ from .smi_json import parse_gpus, parse_tool_json
 MIB = 1024 * 1024
 METRICS = ("amd-smi", "metric", "--usage", "--power", "--clock", "--temperature", "--mem-usage")
 ROCM_SMI = ("rocm-smi", "--showuse", "--showpower", "--showclocks", "--showtemp", "--showmeminfo", "vram", "--json")
-# The status of a reason, by the name that it gets. Low utilization, and the limits of a host, are no violations.
+# The status of a reason, by the name that it gets. Low utilization and the limits of a host do not count.
 VIOLATION = re.compile("((?:prochot|ppt|socket_thermal|vr_thermal|hbm_thermal))_violation_status")
 _CARD = re.compile("card([0-9]{1,4})", re.ASCII)
 _NUMBER = re.compile(r"\(?([0-9]{1,18}(?:\.[0-9]{1,6})?) ?(?:%|W|MHz|Mhz|MB|C)?\)?", re.ASCII)

@@ -24,7 +24,7 @@ FIELDS = {
     "memory.total": "memory_total_mib",
     "temperature.gpu": "temperature_c",
 }
-# The bits of clocks_event_reasons.active (nvml.h, nvmlClocksEventReason…); the others are of GPUs that are idle, or keep
+# The bits of clocks_event_reasons.active (nvml.h, nvmlClocksEventReason…); others are of GPUs that are idle, or keep
 # to configured clocks.
 REASONS = {
     0x04: "sw_power_cap",
@@ -44,9 +44,9 @@ def parse_samples(text: str, has_reasons: bool = False) -> list[GpuSample]:
     for line in text.splitlines():
         values = [value.strip() for value in line.split(",")]
         if len(values) == len(FIELDS) + has_reasons and _INDEX.fullmatch(values[0]):
-            numbers = map(_number, values[1 : len(FIELDS)])
+            numbers = {name: _number(value) for name, value in zip(list(FIELDS.values())[1:], values[1:])}
             reasons = _reasons(values[-1]) if has_reasons else None
-            samples.append(GpuSample(int(values[0]), *numbers, throttle=reasons))
+            samples.append(GpuSample(index=int(values[0]), throttle=reasons, **numbers))
     return samples
 
 

@@ -55,7 +55,7 @@ class Attempt:
         selector: selectors.BaseSelector,
         aside: int | None = None,
     ) -> None:
-        """Start the launcher; raise OSError where it can't be started. aside: a session that is no part of it."""
+        """Start the launcher; raise OSError where it can't be started. aside: a session beside it."""
         self._job = job
         self._kill_at: float | None = None
         self._killed_at: float | None = None

@@ -54,7 +54,7 @@ class Child:
         passed: tuple[int, ...],
         aside: int | None = None,
     ) -> None:
-        """Start it; aside: a session below the runner that is no part of it."""
+        """Start it; aside: a session below the runner that does not belong to it."""
         self._aside = aside
         parent = os.getpid()
         most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

@@ -20,7 +20,7 @@ _INTERFACE = re.compile(
 _MEMORY = re.compile(r"^(MemTotal|MemAvailable): *([0-9]{1,18}) kB", re.MULTILINE | re.ASCII)
 
 
-def parse_cpu(text: str) -> tuple[int, int] | None:
+def parse_ticks(text: str) -> tuple[int, int] | None:
     """Return the busy ticks of all CPUs and all ticks, from /proc/stat; to wait for a disk is idle (proc_stat(5))."""
     fields = text.partition("\n")[0].split()
     if (
@@ -68,7 +68,7 @@ class HostReader:
 
         network has the bytes per second that each interface and RDMA port has received and sent.
         """
-        cpu = parse_cpu(_text(f"{self._proc}/stat"))
+        cpu = parse_ticks(_text(f"{self._proc}/stat"))
         counters = {**parse_interfaces(_text(f"{self._proc}/net/dev")), **self._port_counters()}
         values: dict[str, Any] = parse_memory(_text(f"{self._proc}/meminfo"))
         if self._before is not None:

@@ -23,14 +23,14 @@ MORE_FOLDERS = ("/opt/rocm/bin",)
 LINE = 200
 
 
-class Answer(NamedTuple):
+class ToolOutput(NamedTuple):
     """What a tool printed; out is None where it gave no answer in time."""
 
     out: str | None
     code: int | None = None
 
 
-def run_tool(argv: Sequence[str], seconds: float = TOOL_S) -> Answer | None:
+def run_tool(argv: Sequence[str], seconds: float = TOOL_S) -> ToolOutput | None:
     """Return the answer of a tool, None where it is not installed. One that hangs in the kernel is left behind."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), *MORE_FOLDERS))
     program = shutil.which(argv[0], path=path)
@@ -46,13 +46,13 @@ def run_tool(argv: Sequence[str], seconds: float = TOOL_S) -> Answer | None:
             stderr=subprocess.STDOUT,
         )
     except OSError as error:
-        return Answer(str(error.strerror), 127)
+        return ToolOutput(str(error.strerror), 127)
     try:
         out = process.communicate(timeout=seconds)[0]
     except subprocess.TimeoutExpired:
         process.kill()
-        return Answer(None)
-    return Answer(out.decode("utf-8", "replace"), process.returncode)
+        return ToolOutput(None)
+    return ToolOutput(out.decode("utf-8", "replace"), process.returncode)
 
 
 class GpuReader:
@@ -61,7 +61,7 @@ class GpuReader:
     def __init__(
         self,
         sources: Iterable[GpuSource] = SOURCES,
-        run: Callable[[Sequence[str]], Answer | None] = run_tool,
+        run: Callable[[Sequence[str]], ToolOutput | None] = run_tool,
     ) -> None:
         self.note: dict[str, Any] | None = None
         self._sources, self._run = list(sources), run
@@ -95,7 +95,7 @@ class GpuReader:
         return note
 
 
-def _failure(tool: str, answer: Answer) -> dict[str, Any]:
+def _failure(tool: str, answer: ToolOutput) -> dict[str, Any]:
     if answer.out is None:
         return {"tool": tool, "kind": "no_answer", "seconds": TOOL_S}
     lines = answer.out.strip().splitlines() or [f"exit code {answer.code}"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sampler's process, as the runner starts and ends it: a session of its own, which is no part of the attempt."""
+"""The sampler's process, as the runner starts and ends it: a session of its own, beside the attempt."""
 
 from __future__ import annotations
 

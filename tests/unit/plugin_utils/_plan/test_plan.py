@@ -155,6 +155,7 @@ def test_two_cpu_nodes() -> None:
         "notice": None,
         "hang_watch": 0,
         "hang_action": "warn",
+        "telemetry": 10,
         "transport": None,
     }
 

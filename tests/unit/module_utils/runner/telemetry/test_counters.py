@@ -9,9 +9,9 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils.runner.telemetry.counters import (
     HostReader,
-    parse_cpu,
     parse_interfaces,
     parse_memory,
+    parse_ticks,
 )
 
 STAT = "cpu  {busy} 0 100 {idle} 50 0 0 0 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 1\n"
@@ -70,6 +70,6 @@ def test_this_machine() -> None:
 
 @pytest.mark.parametrize("text", ["", "cpu", "cpu a b c d e f", "intr 1 2 3 4 5 6", "eth0: x", "MemTotal: 5 kB"])
 def test_what_cannot_be_read_is_unknown(text: str) -> None:
-    assert parse_cpu(text) is None
+    assert parse_ticks(text) is None
     assert parse_memory(text) == {}
     assert parse_interfaces(text) == {}
