@@ -119,7 +119,8 @@ class Job:
     """One node's part of a plan, what its runner reads from job.json; times in seconds (0: none), sizes in bytes.
 
     hang_watch is how long no rank may make a step or print anything before all are looked at; hang_action is what is
-    done then: warn, stop or keep. transport: what is proved of the fabric, None for nothing.
+    done then: warn, stop or keep. transport: what is proved of the fabric, None for nothing. telemetry: how often the
+    node is sampled.
 
     A spare's node_rank is its number behind the nodes (at least nnodes), until it takes one of theirs.
     """
@@ -165,6 +166,7 @@ class Job:
     hang_action: str = "warn"
     transport: TransportProof | None = None
     slurm: SlurmPlace | None = None
+    telemetry: int = 0
 
     @property
     def is_spare(self) -> bool:

@@ -30,6 +30,7 @@ from .ownership import give_back
 from .requests import StopRequests
 from .sign import SignMaker
 from .state import NOT_ENDED, State, identity
+from .telemetry.process import Telemetry
 from .upkeep import Upkeep
 
 TICK_S = 0.2
@@ -61,6 +62,7 @@ class Supervisor:
         self._stop_deadline = math.inf
         self._started: float | None = None  # when the first attempt started
         self._signs = SignMaker()
+        self._telemetry = Telemetry(job, run_dir)
         self._next_beat = self._next_give_back = self._next_wait_report = self._next_statuses = 0.0
 
     def run(self) -> int:
@@ -167,9 +169,10 @@ class Supervisor:
         self._wait_for_disk(gang, made, job.disk_wait, "stop", "end")
         places = {"attempt": number, "node_rank": job.node_rank, "first_rank": job.first_rank}
         fields: dict[str, Any] = {**places, **NOT_ENDED}
+        aside = self._telemetry.start()
         try:
             attempt = self._attempt = Attempt(
-                job, self.run_dir, number, environment, made.result(), self._disk, self._selector
+                job, self.run_dir, number, environment, made.result(), self._disk, self._selector, aside
             )
         except OSError as error:
             if gang.orders and not made.done:
@@ -257,6 +260,7 @@ class Supervisor:
         self, state: State, gang: Gang, phase: str | None, fields: dict[str, Any], order: dict[str, Any]
     ) -> Answer:
         """Write the terminal state: how this node's part ended, and how the whole run ended."""
+        self._telemetry.end()
         end = end_of(order)
         if phase is None and self.job.is_spare:
             phase, fields = "stopped", {"why": f"an unused spare: {end['why'] or 'the run has ended'}"}
