@@ -98,11 +98,14 @@ def judge(samples: Sequence[PairSample], tolerance: float) -> list[Suspect]:
 
 
 def confirmed(suspect: Suspect, again: Sequence[PairSample]) -> list[Suspicion]:
-    """Return in what a suspect was slow again, every time that it was measured."""
+    """Return in what a suspect was slow again, in every round; all rails together, where all are suspicious."""
     slow = []
     for suspicion in suspect.suspicions:
-        known = [known for sample in again if (known := slowness(sample, suspicion.metric)) is not None]
-        if known and min(known) > suspicion.limit:
+        rounds: dict[int, list[float]] = {}
+        for sample in again:
+            if (known := slowness(sample, suspicion.metric)) is not None:
+                rounds.setdefault(sample.round, []).append(known)
+        if rounds and min(map(statistics.median, rounds.values())) > suspicion.limit:
             slow.append(suspicion)
     return slow
 

@@ -125,7 +125,7 @@ class Search:
             for item in slow
         ]
         why = next((sample.why for sample in again if sample.why), "")
-        return Culprit(suspect.kind, [*suspect.nodes], suspect.rail, deviations, len(again), why)
+        return Culprit(suspect.kind, [*suspect.nodes], suspect.rail, deviations, _rounds(again), why)
 
 
 def _rounds(samples: Iterable[PairSample]) -> int:
