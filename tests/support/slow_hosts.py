@@ -51,9 +51,6 @@ def hosts(count: int) -> Iterator[list[str]]:
             pair = ["eth0", "netns", name, "type", "veth", "peer", "name", f"port{host}", "netns", hub]
             _run("ip", "link", "add", *pair)
             _run("ip", "-n", hub, "link", "set", f"port{host}", "master", "bridge", "up")
-            # Packets as they are on a wire, not joined: the loss of one is the loss of one.
-            for namespace, interface in ((name, "eth0"), (hub, f"port{host}")):
-                _run("ip", "-n", namespace, "link", "set", interface, "gso_max_segs", "1")
             _run("ip", "-n", name, "address", "add", f"{address(host)}/24", "dev", "eth0")
             for interface in ("lo", "eth0"):
                 _run("ip", "-n", name, "link", "set", interface, "up")

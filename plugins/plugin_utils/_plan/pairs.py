@@ -78,7 +78,7 @@ def rows(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return [
         (
             "rounds",
-            f"{rounds} of {nodes // 2:,} pairs at a time, then at most {MOST_ROUNDS_AGAIN} for suspects",
+            f"{rounds}, each of {nodes // 2:,} pair{'s' * (nodes > 3)}, then at most {MOST_ROUNDS_AGAIN} for suspects",
             f"each node is measured {times} times, and {measured:,} of {links:,} links",
         ),
         ("time", f"about {usual}, at most {longest}", f"a pair that hangs is given up after {limit_s} s"),

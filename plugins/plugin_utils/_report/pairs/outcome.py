@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A search among pairs as data: what is slow by name, and each node's middle values."""
+"""A search among pairs as data: what is slow by name, and what each node reached."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -21,8 +20,8 @@ FILE = "outputs/pairs.json"  # below an experiment
 
 
 @frozen
-class NodeMiddle:
-    """The medians of a node over its measurements; None where nothing was measured."""
+class NodeThird:
+    """What the better third of a node's measurements reached, which is judged; None where nothing was measured."""
 
     node: str
     measurements: int
@@ -30,7 +29,7 @@ class NodeMiddle:
     latency_us: float | None
     bandwidth_gb_per_s: float | None
     resent: float | None
-    segment: float | None
+    segment: int | None
 
 
 @frozen
@@ -47,13 +46,13 @@ class PairsOutcome:
     search: PairSearch
 
     @property
-    def nodes(self) -> list[NodeMiddle]:
-        """The middle values of each node."""
+    def nodes(self) -> list[NodeThird]:
+        """What each node reached."""
         of_nodes: dict[int, list[PairSample]] = {place: [] for place in range(len(self.names))}
         for sample in self.search.samples:
             for place in sample.pair:
                 of_nodes[place].append(sample)
-        return [_middle(self.names[place], samples) for place, samples in of_nodes.items()]
+        return [_third(self.names[place], samples) for place, samples in of_nodes.items()]
 
     def names_of(self, culprit: Culprit) -> list[str]:
         """Return the names of a culprit's nodes."""
@@ -79,22 +78,23 @@ class PairsOutcome:
         }
 
 
-def _middle(name: str, samples: Sequence[PairSample]) -> NodeMiddle:
-    def median(value: Callable[[PairSample], float | None], scale: float = 1.0) -> float | None:
-        return _median((value(sample) for sample in samples), scale)
-
+def _third(name: str, samples: Sequence[PairSample]) -> NodeThird:
     failed = sum(sample.outcome != MEASURED for sample in samples)
-    return NodeMiddle(
+    bandwidth = _low(-sample.bandwidth for sample in samples if sample.bandwidth is not None)
+    latency = _low(sample.latency_s for sample in samples if sample.latency_s is not None)
+    segment = _low(-sample.segment for sample in samples if sample.segment is not None)
+    return NodeThird(
         name,
         len(samples),
         failed,
-        median(lambda sample: sample.latency_s, 1e6),
-        median(lambda sample: sample.bandwidth, 1e-9),
-        median(lambda sample: sample.resent),
-        median(lambda sample: sample.segment),
+        None if latency is None else latency * 1e6,
+        None if bandwidth is None else -bandwidth / 1e9,
+        _low(sample.resent for sample in samples if sample.resent is not None),
+        None if segment is None else int(-segment),
     )
 
 
-def _median(values: Iterable[float | None], scale: float) -> float | None:
-    known = [value for value in values if value is not None]
-    return scale * statistics.median(known) if known else None
+def _low(values: Iterable[float]) -> float | None:
+    """Return the value that a third of the values do not exceed."""
+    ordered = sorted(values)
+    return ordered[(len(ordered) - 1) // 3] if ordered else None

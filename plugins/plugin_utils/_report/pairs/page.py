@@ -35,7 +35,11 @@ def render(outcome: PairsOutcome) -> str:
         "figures": _figures(outcome) if has_charts else [],
         "findings": text.findings(outcome),
         "facts": text.facts(outcome),
-        "table": PageTable.of("Medians of each node", text.HEADERS, text.rows(text.shown_nodes(outcome), outcome)),
+        "table": PageTable.of(
+            "Each node, by the better third of its measurements",
+            text.HEADERS,
+            text.rows(text.shown_nodes(outcome), outcome),
+        ),
     }
     header = Header(outcome.run_id, Headline(status, f"{headline[:1].upper()}{headline[1:]}", notes), figures)
     return render_page("pairs.html.j2", header, content)

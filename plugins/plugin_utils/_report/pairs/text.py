@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.pairs import (
@@ -22,7 +23,7 @@ from ..._page.page import count
 from ..._request.byte_size import size_text
 from ..._results.rows import number_text
 from ..benchmark.text import bandwidth, percent
-from .outcome import NodeMiddle, PairsOutcome
+from .outcome import NodeThird, PairsOutcome
 
 HEADERS = ("node", "measurements", "failed", "latency us", "GB/s", "sent again", "segment bytes", "")
 # So many nodes have a row each; of more, the slowest and those that are named.
@@ -50,24 +51,27 @@ def conclusion(outcome: PairsOutcome) -> str:
     """Return what the search has found, in one line."""
     named = [name_of(outcome, culprit) for culprit in outcome.search.culprits]
     if named:
-        return f"{', '.join(named[:8])}{', …' if len(named) > 8 else ''}: see below"
+        return f"slow or broken: {', '.join(named[:8])}{', …' if len(named) > 8 else ''}"
     if outcome.search.reason:
         return f"cannot be told: {outcome.search.reason}"
     return f"no node, rail or link is slower than the others by more than {outcome.tolerance} % and noise"
 
 
 def findings(outcome: PairsOutcome) -> list[str]:
-    """Return a line for each culprit: what it is, what was measured, and what to do."""
-    return [finding(outcome, culprit) for culprit in outcome.search.culprits]
+    """Return a line for each culprit, and what to do after those that are alike."""
+    lines = []
+    for worst, alike in itertools.groupby(outcome.search.culprits, lambda culprit: culprit.deviations[0].metric):
+        lines += [*(finding(outcome, culprit) for culprit in alike), REMEDIES[worst]]
+    return lines
 
 
 def finding(outcome: PairsOutcome, culprit: Culprit) -> str:
-    """Return what is wrong with a culprit, and what to do."""
+    """Return what is wrong with a culprit."""
     worst = culprit.deviations[0].metric
     state = "broken" if worst == REACH else "slow"
     measured = "; ".join(_deviation(item, culprit) for item in culprit.deviations)
     again = f"in each of {count(culprit.measurements, 'repeated measurement')}"
-    return f"{name_of(outcome, culprit)} is {state}: {measured}, {again}; {REMEDIES[worst]}"
+    return f"{name_of(outcome, culprit)} is {state}: {measured}, {again}"
 
 
 def name_of(outcome: PairsOutcome, culprit: Culprit) -> str:
@@ -79,7 +83,7 @@ def name_of(outcome: PairsOutcome, culprit: Culprit) -> str:
     return f"rail {culprit.rail} of {where}" if culprit.kind == RAIL else f"{where} on rail {culprit.rail}"
 
 
-def rows(nodes: Sequence[NodeMiddle], outcome: PairsOutcome) -> list[list[str]]:
+def rows(nodes: Sequence[NodeThird], outcome: PairsOutcome) -> list[list[str]]:
     """Return the rows of the table, below HEADERS."""
     remarks: dict[str, str] = {}
     for culprit in outcome.search.culprits:
@@ -94,14 +98,14 @@ def rows(nodes: Sequence[NodeMiddle], outcome: PairsOutcome) -> list[list[str]]:
             "" if node.latency_us is None else number_text(node.latency_us),
             "" if node.bandwidth_gb_per_s is None else bandwidth(node.bandwidth_gb_per_s),
             "" if node.resent is None else f"{100 * node.resent:.2f} %",
-            "" if node.segment is None else f"{node.segment:.0f}",
+            "" if node.segment is None else str(node.segment),
             remarks.get(node.node, ""),
         ]
         for node in nodes
     ]
 
 
-def shown_nodes(outcome: PairsOutcome) -> list[NodeMiddle]:
+def shown_nodes(outcome: PairsOutcome) -> list[NodeThird]:
     """Return the nodes that the table has: all of a few, else those that are named and the slowest."""
     nodes = outcome.nodes
     if len(nodes) <= MOST_ROWS:

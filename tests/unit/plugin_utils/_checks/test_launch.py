@@ -96,7 +96,7 @@ def test_a_finding_has_the_name_of_its_check() -> None:
     # No check is made of these: facts that the plan lacks, parameters, groups and directories that are refused, what
     # discover meets.
     others = {"facts", "launcher", "nodes", "nproc", "outputs", "profile_ranks", "spares", "file", "host key", "run"}
-    others |= {"backend", "max_bytes", "scope"}  # parameters of a benchmark
+    others |= {"backend", "max_bytes", "scope"}  # parameters of a benchmark and of pairs
     assert called_names() - set(NAMES) == others
 
 
