@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ansible_collections.muster.train.plugins.module_utils._records.pairs import MEASURED, STALLED, PairSample
 from ansible_collections.muster.train.plugins.module_utils.runner.pairs.rounds import Pair
-from ansible_collections.muster.train.plugins.module_utils.runner.pairs.search import Search
+from ansible_collections.muster.train.plugins.module_utils.runner.pairs.search import CulpritSearch
 
 Place = tuple[int, ...]
 
@@ -52,9 +52,9 @@ class Network:
         return math.exp(self.random.gauss(0, self.noise)) * tail
 
 
-def searched(network: Network, rounds: int, tolerance: float = 0.2) -> Search:
+def searched(network: Network, rounds: int, tolerance: float = 0.2) -> CulpritSearch:
     """A whole search in such a network."""
-    search = Search(network.nodes, rounds, tolerance)
+    search = CulpritSearch(network.nodes, rounds, tolerance)
     for number, pairs in enumerate(search.rounds(), 1):
         assert len({node for pair in pairs for node in pair}) == 2 * len(pairs), "each node is busy once in a round"
         search.add(network.measure(number, pair, rail) for pair in pairs for rail in range(network.rails))

@@ -96,8 +96,10 @@ def read_sample(row: object) -> PairSample | None:
         or not all(0 <= place < MOST_NODES for place in places)
     ):
         return None
+    number, first, second, rail = places
     latency, bandwidth, resent = (_positive(value) for value in row[5:8])
-    return PairSample(*places, outcome, latency, bandwidth, resent, as_integer(row[8]), why or "")
+    segment = as_integer(row[8])
+    return PairSample(number, first, second, rail, outcome, latency, bandwidth, resent, segment, why or "")
 
 
 def read_search(data: object) -> PairSearch | None:

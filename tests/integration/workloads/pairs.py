@@ -7,17 +7,17 @@ torch is imported once for all of them. A process of its own has the store, as t
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import signal
 import sys
-
-import torch
-import torch.distributed
+from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils.runner.pairs import program
 
 CLONE_NEWNET = 0x40000000
 STORE = -1
+DIST: Any = importlib.import_module("torch.distributed")
 
 
 def be_rank(rank: int, namespaces: list[str], head: str, port: str) -> None:
@@ -39,7 +39,7 @@ def main(output: str, head: str, port: str, joined: str, *arguments: str) -> int
         if child == 0:
             be_rank(max(0, rank), namespaces, head, port)
             if rank == STORE:
-                store = torch.distributed.TCPStore("0.0.0.0", int(port), is_master=True, wait_for_workers=False)
+                store = DIST.TCPStore("0.0.0.0", int(port), is_master=True, wait_for_workers=False)
                 signal.pause()
                 del store
             os._exit(program.main(argv))

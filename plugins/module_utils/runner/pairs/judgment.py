@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from ..._records.frozen import frozen
 from ..._records.pairs import BANDWIDTH, LATENCY, LINK, MEASURED, METRICS, MTU, NODE, RAIL, REACH, RESENT, PairSample
@@ -91,7 +91,7 @@ def judge(samples: Sequence[PairSample], tolerance: float) -> list[Suspect]:
         known = {node for place in suspects for node in place}
         for (rail, metric), pairs in values.items():
             least = _LEAST.get(metric, math.log1p(tolerance))
-            places = {pair: found for pair, found in pairs.items() if not {*pair} & known} if of_pair else _nodes(pairs)
+            places = _links(pairs, known) if of_pair else _nodes(pairs)
             for place, suspicion in _outliers(metric, places, _noise(pairs.values()), least):
                 suspects.setdefault(place, {}).setdefault(rail, []).append(suspicion)
     return [suspect for place, by_rail in suspects.items() for suspect in _suspects(place, by_rail, len(rails))]
@@ -119,13 +119,18 @@ def _values_of(samples: Iterable[PairSample], metric: str) -> dict[Pair, list[fl
     return values
 
 
-def _nodes(pairs: Values) -> dict[tuple[int, ...], list[float]]:
+def _nodes(pairs: Values) -> Mapping[tuple[int, ...], Sequence[float]]:
     """Return the values of each node; of two nodes none, as each has only the other one's."""
     of_nodes: dict[tuple[int, ...], list[float]] = {}
     for pair, known in pairs.items():
         for node in pair:
             of_nodes.setdefault((node,), []).extend(known)
     return of_nodes if len(of_nodes) > 2 else {}
+
+
+def _links(pairs: Values, suspicious: Collection[int]) -> Mapping[tuple[int, ...], Sequence[float]]:
+    """Return the values of each pair of nodes that are not suspicious."""
+    return {pair: known for pair, known in pairs.items() if not {*pair} & {*suspicious}}
 
 
 def _noise(values: Iterable[Sequence[float]]) -> float:

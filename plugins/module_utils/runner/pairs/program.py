@@ -22,23 +22,23 @@ from ..attempt.collectives import write
 from . import probe, transfer
 from .apart import run_apart
 from .rounds import Pair
-from .search import Search
+from .search import CulpritSearch
 
 ALONE, END = "-1", "end"
 # Beyond the time limit of a pair: a process that begins, an answer that is on its way.
 GRACE_S = 10.0
-# How long a rank waits for a round: the head may be in one that hangs, and judges thousands of samples.
+# Beyond the time limit of a pair, how long a rank waits for a round: the head judges thousands of samples.
 PATIENCE_S = 600.0
 MOST_WHY = 300
 
 
-class Member:
+class PairRank:
     """One rank: its node, its rail, and the store in which it meets the others."""
 
     def __init__(self, torch: Any, options: argparse.Namespace, environment: Mapping[str, str]) -> None:
         self.torch, self.options = torch, options
-        rank, self.rails = int(environment["RANK"]), int(environment["LOCAL_WORLD_SIZE"])
-        self.node, self.rail = divmod(rank, self.rails)
+        self.rails = int(environment["LOCAL_WORLD_SIZE"])
+        self.node, self.rail = divmod(int(environment["RANK"]), self.rails)
         self.nodes = int(environment["WORLD_SIZE"]) // self.rails
         self.head, self.port = environment["MASTER_ADDR"], int(environment["MASTER_PORT"])
         self.attempt = environment.get("TORCHELASTIC_RESTART_COUNT", "0")
@@ -46,7 +46,7 @@ class Member:
 
     def new_store(self) -> Any:
         """Return a connection to the store, which a process shares with no other."""
-        dist, patience = self.torch.distributed, timedelta(seconds=PATIENCE_S)
+        dist, patience = self.torch.distributed, timedelta(seconds=self.options.pair_limit + PATIENCE_S)
         store = dist.TCPStore(self.head, self.port, is_master=False, timeout=patience, wait_for_workers=False)
         return dist.PrefixStore(f"muster/pairs/{self.attempt}", store)
 
@@ -71,8 +71,9 @@ class Member:
         outcome, why = answer.get("outcome", MEASURED), answer.get("why", "")
         if "error" in answer:
             outcome, why = FAILED, answer["error"]
-        numbers = [answer.get(name) for name in ("latency_s", "bandwidth", "resent", "segment")]
-        return PairSample(number, first, second, self.rail, outcome, *numbers, why=" ".join(why.split())[:MOST_WHY])
+        numbers = {name: answer.get(name) for name in ("latency_s", "bandwidth", "resent", "segment")}
+        why = " ".join(why.split())[:MOST_WHY]
+        return PairSample(number, first, second, self.rail, outcome, **numbers, why=why)
 
     def measure(self, name: str, is_first: bool) -> dict[str, Any]:
         """Measure as one of the two ranks of a pair, in a process of its own."""
@@ -105,27 +106,27 @@ class Member:
 class Leader:
     """What rank 0 does besides: it tells the nodes their partners, gathers what they measured, and judges it."""
 
-    def __init__(self, member: Member) -> None:
-        options = member.options
-        self.member = member
-        self.search = Search(member.nodes, options.rounds, options.tolerance / 100)
+    def __init__(self, rank: PairRank) -> None:
+        options = rank.options
+        self.rank = rank
+        self.search = CulpritSearch(rank.nodes, options.rounds, options.tolerance / 100)
 
     def run(self) -> None:
         """Lead all rounds, take part in them, and write what they lead to."""
         number = 0
         for number, pairs in enumerate(self.search.rounds(), 1):
             self.announce(number, pairs)
-            self.member.take_part(number)
+            self.rank.take_part(number)
             samples = self.gather(number, pairs)
             self.search.add(samples)
             self.show(number, pairs, samples)
             self.write(number)
         self.write(number)
-        self.tell(number + 1, dict.fromkeys(range(self.member.nodes), END))
+        self.tell(number + 1, dict.fromkeys(range(self.rank.nodes), END))
 
     def announce(self, number: int, pairs: Iterable[Pair]) -> None:
         """Tell each node its partner."""
-        partners = dict.fromkeys(range(self.member.nodes), ALONE)
+        partners = dict.fromkeys(range(self.rank.nodes), ALONE)
         for first, second in pairs:
             partners.update({first: str(second), second: str(first)})
         self.tell(number, partners)
@@ -133,18 +134,17 @@ class Leader:
     def tell(self, number: int, words: Mapping[int, str]) -> None:
         """Give each node its word for a round."""
         for node, word in words.items():
-            self.member.store.set(f"{number}/{node}", word)
+            self.rank.store.set(f"{number}/{node}", word)
 
     def gather(self, number: int, pairs: Iterable[Pair]) -> list[PairSample]:
         """Return what all pairs have measured; a rank that says nothing has stalled."""
-        member = self.member
-        patience = timedelta(seconds=member.options.pair_limit + GRACE_S)
+        patience = timedelta(seconds=self.rank.options.pair_limit + GRACE_S)
         samples = []
         for first, second in pairs:
-            for rail in range(member.rails):
+            for rail in range(self.rank.rails):
                 try:
-                    member.store.wait([f"{number}/{first}/{rail}"], patience)
-                    row = json.loads(member.store.get(f"{number}/{first}/{rail}"))
+                    self.rank.store.wait([f"{number}/{first}/{rail}"], patience)
+                    row = json.loads(self.rank.store.get(f"{number}/{first}/{rail}"))
                     samples.append(PairSample(*row))
                 except RuntimeError:  # torch's own are among these
                     samples.append(PairSample(number, first, second, rail, STALLED, why="no word of its ranks"))
@@ -162,8 +162,8 @@ class Leader:
 
     def write(self, rounds: int) -> None:
         """Write all that is known."""
-        torch, search = self.member.torch, self.search
-        is_nccl = self.member.options.backend == "nccl"
+        torch, search = self.rank.torch, self.search
+        is_nccl = self.rank.options.backend == "nccl"
         document = {
             "nodes": search.nodes,
             "rounds": rounds,
@@ -173,7 +173,7 @@ class Leader:
             "torch": torch.__version__,
             "library": ".".join(map(str, torch.cuda.nccl.version())) if is_nccl else None,
         }
-        write(os.path.join(self.member.options.output, RESULT), document)
+        write(os.path.join(self.rank.options.output, RESULT), document)
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -190,11 +190,11 @@ def main(argv: Sequence[str]) -> int:
     """Take part in rounds until the search has ended."""
     torch: Any = importlib.import_module("torch")
     importlib.import_module("torch.distributed")
-    member = Member(torch, parse(argv), os.environ)
-    if member.node == member.rail == 0:
-        Leader(member).run()
+    rank = PairRank(torch, parse(argv), os.environ)
+    if rank.node == rank.rail == 0:
+        Leader(rank).run()
         return 0
     number = 1
-    while member.take_part(number):
+    while rank.take_part(number):
         number += 1
     return 0

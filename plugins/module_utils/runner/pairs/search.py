@@ -31,7 +31,7 @@ ALONE = "two nodes measure the same: a third one would show which of them is slo
 NOTHING = "no pair of nodes worked"
 
 
-class Search:
+class CulpritSearch:
     """The state of a search among so many nodes, with so many rounds before the suspects are known."""
 
     def __init__(self, nodes: int, rounds: int, tolerance: float) -> None:

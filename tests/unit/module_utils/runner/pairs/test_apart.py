@@ -24,7 +24,11 @@ def test_what_it_raises() -> None:
 
 
 def test_a_process_that_dies_early() -> None:
-    answer = run_apart(lambda: os.kill(os.getpid(), signal.SIGKILL) or {}, 20.0)
+    def die() -> dict[str, Any]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return {}
+
+    answer = run_apart(die, 20.0)
     assert answer is not None and list(answer) == ["error"]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.pairs import LINK, NODE, RAIL
 from ansible_collections.muster.train.plugins.module_utils.runner.pairs import search as searches
-from ansible_collections.muster.train.plugins.module_utils.runner.pairs.search import ALONE, NOTHING, Search
+from ansible_collections.muster.train.plugins.module_utils.runner.pairs.search import ALONE, NOTHING, CulpritSearch
 from ansible_collections.muster.train.tests.support.pair_networks import Network, searched
 
 SEEDS = range(20)
@@ -91,7 +91,7 @@ def test_suspects_are_measured_again_with_healthy_partners() -> None:
 
 
 def test_a_suspect_that_is_fast_once_is_acquitted() -> None:
-    network, search = Network(8, 1, noise=0.0, often=0.0), Search(8, 8, 0.2)
+    network, search = Network(8, 1, noise=0.0, often=0.0), CulpritSearch(8, 8, 0.2)
     for number, pairs in enumerate(search.rounds(), 1):
         is_slow = number <= 8
         network.bandwidth = {(4,): 3.0} if is_slow else {}
@@ -110,5 +110,5 @@ def test_what_was_measured_is_with_the_name() -> None:
     network = Network(8, 1, noise=0.0, often=0.0, bandwidth={(4,): 3.0})
     [culprit] = searched(network, 8).culprits
     [deviation] = culprit.deviations
-    assert (deviation.value, deviation.typical) == (pytest.approx(16e9), pytest.approx(48e9))
+    assert [deviation.value, deviation.typical] == pytest.approx([16e9, 48e9])
     assert culprit.measurements == searches.REPEATS
