@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A function in a process of its own, which is killed at its time limit: a transfer that hangs cannot be cancelled."""
+"""A function in a process of its own, which is killed at its time limit: nothing else ends a transfer that hangs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run_apart(function: Callable[[], dict[str, Any]], limit_s: float) -> dict[st
 
 
 def _answer(function: Callable[[], dict[str, Any]], writing: int) -> None:
-    """Write the answer and end, without a word to what the parent has open."""
+    """Write the answer and end at once, so that what the parent has open stays as it is."""
     try:
         answer = function()
     except BaseException as error:  # whatever it is, the parent reports it

@@ -25,7 +25,7 @@ from .rounds import Pair, circle, in_order, without
 REPEATS = 3
 # Suspicious links may share a node; what is not measured again after so many rounds is not named.
 MOST_ROUNDS_AGAIN = 4 * REPEATS
-# A node with which so many partners had no success, and nobody had any, is left out of the next rounds.
+# A node that failed with so many partners, and never succeeded, is left out of the next rounds.
 HOPELESS = 2
 ALONE = "two nodes measure the same: a third one would show which of them is slow"
 NOTHING = "no pair of nodes worked"

@@ -19,8 +19,8 @@ ROUNDS = {2: 8, 3: 12, 4: 8, 8: 8, 16: 8, 256: 8, 1000: 8}
 
 def named(nodes: int, seed: int = 1, **network: Any) -> list[tuple[str, list[int], int | None]]:
     """What a search in such a network names."""
-    found = searched(Network(nodes, seed, **network), ROUNDS[nodes])
-    return [(culprit.kind, culprit.nodes, culprit.rail) for culprit in found.culprits]
+    search = searched(Network(nodes, seed, **network), ROUNDS[nodes])
+    return [(culprit.kind, culprit.nodes, culprit.rail) for culprit in search.culprits]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
