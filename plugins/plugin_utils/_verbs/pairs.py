@@ -51,8 +51,8 @@ def report(play: Play) -> Conclusion:
     )
     lines: list[str | tuple[str, Tone]] = ["", text.title(outcome), ""]
     lines += table(text.HEADERS, text.rows(text.shown_nodes(outcome), outcome), play.width)
-    lines += ["", *aligned(text.facts(outcome)), *((line, Tone.ERROR) for line in text.findings(outcome))]
-    failure = UserError("\n".join(text.findings(outcome))) if search.culprits else None
+    lines += ["", *aligned(text.facts(outcome)), *((line, Tone.ERROR) for line in text.finding_lines(outcome))]
+    failure = UserError("\n".join(text.finding_lines(outcome))) if search.culprits else None
     html = finished(page.render(outcome), play.request["created"], play.request["command"])
     path, document = home / PAGE, outcome.to_dict()
     files = [

@@ -12,7 +12,6 @@ from ..._findings.finding import Status
 from ..._page.page import Header, Headline
 from ..._page.page import render as render_page
 from ..._page.tables import PageTable
-from ..._results.rows import number_text
 from ..._text.table import one_line
 from .. import charts
 from ..charts import Figure
@@ -95,13 +94,18 @@ def _map(
         y_values=[one_line(outcome.names[row], WIDEST_NAME) for row in rows],
         rows=[[_cell(cells, (row, column), value) for column in columns] for row in rows],
         scale=scale,
-        number=number_text,
+        number=_short,
         marked=[(x, y) for y, row in enumerate(rows) if row in named for x in range(len(columns))],
     )
     of_nodes = "of each pair of nodes" if axes[0] == "node" else "of the slowest nodes in each round"
     darker = "the darker the slower" if is_fast else "the lighter the slower"
     frame = "; what is named has a frame" if named else ""
     return Figure(f"{name} {of_nodes}, {darker}{frame}", charts.draw_heat_map(heat_map))
+
+
+def _short(value: float) -> str:
+    """Return a number that fits into a cell of many: `49`, `5.1`, `0.012`."""
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _cell(

@@ -57,12 +57,15 @@ def conclusion(outcome: PairsOutcome) -> str:
     return f"no node, rail or link is slower than the others by more than {outcome.tolerance} % and noise"
 
 
-def findings(outcome: PairsOutcome) -> list[str]:
-    """Return a line for each culprit, and what to do after those that are alike."""
-    lines = []
-    for worst, alike in itertools.groupby(outcome.search.culprits, lambda culprit: culprit.deviations[0].metric):
-        lines += [*(finding(outcome, culprit) for culprit in alike), REMEDIES[worst]]
-    return lines
+def findings(outcome: PairsOutcome) -> list[tuple[list[str], str]]:
+    """Return a line for each culprit, those that are alike together, with what to do."""
+    alike = itertools.groupby(outcome.search.culprits, lambda culprit: culprit.deviations[0].metric)
+    return [([finding(outcome, culprit) for culprit in culprits], REMEDIES[worst]) for worst, culprits in alike]
+
+
+def finding_lines(outcome: PairsOutcome) -> list[str]:
+    """Return the findings as lines."""
+    return [line for lines, remedy in findings(outcome) for line in (*lines, f"  remedy: {remedy}")]
 
 
 def finding(outcome: PairsOutcome, culprit: Culprit) -> str:

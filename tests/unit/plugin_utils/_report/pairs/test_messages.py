@@ -14,7 +14,7 @@ from ansible_collections.muster.train.tests.support.screens import kept, page_of
 
 def shown(of: PairsOutcome) -> list[str]:
     lines = table(text.HEADERS, text.rows(text.shown_nodes(of), of), 100)
-    return [text.title(of), "", *lines, "", *aligned(text.facts(of)), *text.findings(of)]
+    return [text.title(of), "", *lines, "", *aligned(text.facts(of)), *text.finding_lines(of)]
 
 
 def planned(nodes: int, backend: str, rounds: int) -> list[str]:
