@@ -7,6 +7,8 @@ handshake, but no full segment.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import socket
 import struct
 import time
@@ -16,6 +18,7 @@ from ..._records.frozen import frozen
 CONNECT_S, SILENT_S = 5.0, 5.0
 SENT_S, SENT_BYTES, FRAME = 0.5, 32 << 20, 64 << 10
 MORE, LAST, RECEIVED = b"m", b"l", b"r"
+SIOCGIFADDR = 0x8915
 REPORT = struct.Struct("!QQ")
 # struct tcp_info of linux/tcp.h: tcpi_snd_mss, tcpi_total_retrans and tcpi_data_segs_out (since Linux 4.6).
 TCP_INFO_BYTES, SEGMENT_AT, RESENT_AT, SEGMENTS_AT = 192, 16, 100, 156
@@ -37,8 +40,14 @@ class Probe:
     resent: float | None
 
 
-def local_address(peer: str) -> str:
-    """Return the address from which this node reaches another one; nothing is sent."""
+def local_address(interface: str, peer: str) -> str:
+    """Return the address of an interface, or if it has none, the one from which this node reaches another node.
+
+    The head may have its own name as an address that leads nowhere else (127.0.1.1). Nothing is sent.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock, contextlib.suppress(OSError):
+        answer = fcntl.ioctl(sock, SIOCGIFADDR, struct.pack("256s", interface.encode()[:15]))
+        return socket.inet_ntoa(answer[20:24])
     family, kind, protocol, _name, address = socket.getaddrinfo(peer, 9, type=socket.SOCK_DGRAM)[0]
     with socket.socket(family, kind, protocol) as sock:
         sock.connect(address)

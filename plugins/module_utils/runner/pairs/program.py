@@ -41,6 +41,9 @@ class PairRank:
         self.node, self.rail = divmod(int(environment["RANK"]), self.rails)
         self.nodes = int(environment["WORLD_SIZE"]) // self.rails
         self.head, self.port = environment["MASTER_ADDR"], int(environment["MASTER_PORT"])
+        # The plan sets one, the same for all that TCP does between the nodes.
+        names = environment.get("GLOO_SOCKET_IFNAME") or environment.get("NCCL_SOCKET_IFNAME") or ""
+        self.interface = names.lstrip("=").partition(",")[0]
         self.attempt = environment.get("TORCHELASTIC_RESTART_COUNT", "0")
         self.store = self.new_store()
 
@@ -98,7 +101,7 @@ class PairRank:
         if not is_first:
             address, port = store.get("address").decode().rsplit("|", 1)
             return probe.connect(address, int(port))
-        listener = probe.listen(probe.local_address(self.head))
+        listener = probe.listen(probe.local_address(self.interface, self.head))
         store.set("address", "{}|{}".format(*listener.getsockname()[:2]))
         return probe.accept(listener)
 

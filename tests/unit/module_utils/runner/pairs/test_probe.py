@@ -65,4 +65,6 @@ def test_nothing_comes_through_the_connection() -> None:
 
 
 def test_the_address_towards_another_node() -> None:
-    assert probe.local_address("127.0.0.1") == "127.0.0.1"
+    assert probe.local_address("lo", "192.0.2.1") == "127.0.0.1"
+    for unknown in ("", "none0", "^docker"):
+        assert probe.local_address(unknown, "127.0.0.1") == "127.0.0.1"
