@@ -35,6 +35,7 @@ _RECORDS = (
     "nccl_values",
     "nccl_verdict",
     "notice",
+    "pairs",
     "phases",
     "run",
     "stacks",

@@ -29,7 +29,7 @@ from .._findings.remedy import sentence
 from .._nccl.environments import make as make_environments
 from .._nccl.environments import users_of
 from .._request.settings import setting_values
-from . import allocation, benchmark, outputs, profiling, ranks, transport
+from . import allocation, benchmark, outputs, pairs, profiling, ranks, transport
 from .job import Run, job_of
 from .launchers.registry import LAUNCHERS
 from .runtimes.registry import RUNTIMES
@@ -62,7 +62,8 @@ def make_plan(
 
     The last `spares` nodes are spares: they get a job, too, but no ranks.
     """
-    request, findings = allocation.bound(benchmark.with_program(request, nodes), policy)
+    request = pairs.with_program(benchmark.with_program(request, nodes), nodes, len(nodes) - spares)
+    request, findings = allocation.bound(request, policy)
     settings = request["parameters"]
     findings += _check(request, policy, nodes, checks)
     nets = {node.name: node.facts.net for node in nodes if node.facts.net is not None}
@@ -92,6 +93,7 @@ def make_plan(
     run = Run(request, policy, active, waiting, count.nproc, Rendezvous(address.value, port.number))
     findings += profiling.check_ranks(settings, run.world_size)
     findings += benchmark.check(request, views, len(active), count.nproc)
+    findings += pairs.check(request, views, len(active), count.nproc)
     jobs = {
         name: job_of(run, node, node_rank, environments.nodes[name].variables, proofs.proofs.get(name)).to_dict()
         for node_rank, (name, node) in enumerate(zip(names, nodes, strict=True))
