@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.cause import (
-    TRACEBACK,
     judge_launcher,
     judge_rank,
     last_exception,
@@ -20,6 +19,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.cause import
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness, read_likeness
 from ansible_collections.muster.train.plugins.module_utils._records.phases import SILENT
+from ansible_collections.muster.train.plugins.module_utils._records.raised import TRACEBACK
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RankFailure, RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.stamps import seconds_of
 
@@ -69,7 +69,7 @@ class Cause:
             numbers = [number for number, line in enumerate(tail) if begin in line]
             if numbers:
                 return tail[numbers[-1] :]
-        return []
+        return self.traceback
 
 
 @frozen
