@@ -120,6 +120,8 @@ def _end_of_training(progress: Progress | None) -> str:
 
 def _of_rank(node: str, rank: RankFailure, end_of_training: str) -> Failure:
     how = f"killed by {rank.signal}" if rank.signal else f"exited with code {rank.exit_code}"
+    if rank.signal is None and rank.exit_code is None:
+        how = "raised an exception and did not end"
     words = message_of(rank, rank.message)
     if not words and not end_of_training and rank.signal == "SIGABRT" and _THREAD in "\n".join(rank.log_tail):
         words = _AT_EXIT
