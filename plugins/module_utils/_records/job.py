@@ -121,6 +121,8 @@ class Job:
     hang_watch is how long no rank may make a step or print anything before all are looked at; hang_action is what is
     done where they hang: warn, stop or keep. transport: what is proved of the fabric, None for nothing.
 
+    traceback_grace is how long a rank that has raised an exception may take to end (0: no limit).
+
     A spare's node_rank is its number behind the nodes (at least nnodes), until it takes one of theirs.
     """
 
@@ -161,6 +163,7 @@ class Job:
     container: JobContainer | None = None
     metrics_pattern: str | None = None
     notice: str | None = None
+    traceback_grace: int = 0
     hang_watch: int = 0
     hang_action: str = "warn"
     transport: TransportProof | None = None

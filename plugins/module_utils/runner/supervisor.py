@@ -192,6 +192,9 @@ class Supervisor:
             if now >= self._next_beat:
                 if (look := attempt.looker.take_answer()) is not None:
                     gang.report_look(look)
+                if (rank := attempt.stuck_rank()) is not None:
+                    state.warn_of(rank)
+                    attempt.end_stuck(rank)
                 write_judgments(state, gang, now)
                 self._beat(state, gang)
             if self._disk.stalled_s(now) > job.disk_wait:
@@ -282,7 +285,7 @@ class Supervisor:
             state.beat(_nothing, Heartbeat(stalled=stalled))
         else:
             measured = (sign.elapsed_s, sign.log_dropped, stalled, sign.ranks, sign.pids, gang.pace(now))
-            state.beat(attempt.look, Heartbeat(0, None, *measured))
+            state.beat(attempt.look, Heartbeat(0, None, *measured, gang.raised()))
         if now >= self._next_statuses:
             self._next_statuses = now + heartbeat_s(self.job.nnodes, self.job.gang.lost_after)
             state.write_nodes(gang.statuses(now))

@@ -18,11 +18,12 @@ from .._checks.model import Cluster, Launch
 from .._checks.policy import BY_DEFAULT, CheckPolicy
 from .._cluster import ports
 from .._cluster.head_name import decide_address
-from .._cluster.machines import machine as machine_of
+from .._cluster.machines import cpus_of
 from .._cluster.node import Node
 from .._cluster.policy import ClusterPolicy, check_alike
 from .._cluster.profilers import input_of, profiler_of
 from .._cluster.script import is_brought, is_program_name
+from .._cluster.visible import visible
 from .._findings.finding import Finding, PlanError
 from .._findings.invocation import Invocation
 from .._findings.remedy import sentence
@@ -73,7 +74,7 @@ def make_plan(
     users = users_of(settings, policy.env)
     inside = RUNTIMES[policy.runtime].facts_inside_runtime
     views = [dataclasses.replace(node, facts=inside(node.facts)) for node in nodes]
-    gpus = {node.name: ranks.visible(node.gpu.count, users.values(node)) if node.gpu else None for node in views}
+    gpus = {node.name: len(visible(node.gpu, users.values(node))) if node.gpu else None for node in views}
     count, count_findings = ranks.count(settings["nproc"]["value"], settings["nproc"]["origin"], gpus)
     address, address_findings = decide_address(facts, policy.head_address, head.address)
     restarts, master_port = settings["max_restarts"]["value"], settings["master_port"]
@@ -83,7 +84,7 @@ def make_plan(
     )
     names = list(facts)
     active, waiting = names[: len(names) - spares], names[len(names) - spares :]
-    machines = {name: machine_of(name, facts[name]) for name in names}
+    machines = {name: cpus_of(name, facts[name]) for name in names}
     nodes_on = Counter(machines[name] for name in active)
     ranks_on_machine = {name: max(1, nodes_on[machine]) * count.nproc for name, machine in machines.items()}
     environments = make_environments(views, settings, policy.env, address.value, ranks_on_machine)

@@ -145,6 +145,7 @@ def test_two_cpu_nodes() -> None:
         "time_limit": 0,
         "stop_grace": 60,
         "abort_grace": 10,
+        "traceback_grace": 120,
         "join_timeout": 20,
         "disk_wait": 300,
         "log_limit": 256 * 1024 * 1024,
@@ -183,7 +184,8 @@ def test_three_nvidia_nodes() -> None:
     ("kind", "name", "nproc"),
     [
         ("login", "CUDA_VISIBLE_DEVICES", 2),
-        ("image", "ROCR_VISIBLE_DEVICES", 2),
+        ("image", "CUDA_VISIBLE_DEVICES", 2),
+        ("image", "ROCR_VISIBLE_DEVICES", 8),  # of another vendor
         ("nccl", "CUDA_VISIBLE_DEVICES", 8),  # NCCL alone reads its file
     ],
 )
