@@ -280,7 +280,7 @@ ROWS = [
             f"{UNIT}/gang/runners/test_base.py::test_a_member_waits_for_its_slot_while_its_head_waits_for_it",
         ),
     ),
-    FABRIC,
+    *FABRIC,
     Row(
         "a stranger connects to the head's runner",
         "it cannot prove the key and is disconnected within 5 s",

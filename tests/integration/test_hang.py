@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""hang_watch on real ranks of Gloo: the rank that leaves the collective is named, and no slow one is."""
+"""hang_watch on real ranks of Gloo: who waits for whom is said, and no rank is accused that may come."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.tests.support import documents
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 from ansible_collections.muster.train.tests.support.jobs import wait_for
@@ -22,14 +25,25 @@ def launch(cluster: Cluster, *arguments: str, **parameters: Any) -> None:
     assert launched.rc == 0, launched.out
 
 
-def hang_of(cluster: Cluster) -> dict[str, Any]:
-    return cluster.state("node0").get("hang") or {}
+def look_for(cluster: Cluster, **parts: Any) -> dict[str, Any]:
+    """Wait until the head says this of the run, whose ranks it may have seen before, at their start."""
+
+    def look() -> dict[str, Any] | None:
+        hang = cluster.state("node0").get("hang") or {}
+        return hang if parts.items() <= hang.items() else None
+
+    hang: dict[str, Any] = wait_for(look, f"the head says {parts}")
+    return hang
+
+
+def activities(hang: dict[str, Any]) -> list[tuple[list[int], str | None]]:
+    return [(place["ranks"], place["activity"]) for place in hang["positions"]]
 
 
 @pytest.mark.gate
 def test_the_rank_that_leaves_a_collective_is_named(cluster: Cluster) -> None:
     launch(cluster, "--leaves", "3", "--after", "5")
-    hang = wait_for(lambda: hang_of(cluster), "the head has found out")
+    hang = look_for(cluster, absent=[3], is_moving=False)
     collective = hang["collective"]
     # The barrier, and five calls of all_reduce that all have entered.
     assert (collective["op"], collective["seq"], hang["waiting"], hang["absent"]) == ("all_reduce", 7, [0, 1, 2], [3])
@@ -40,7 +54,7 @@ def test_the_rank_that_leaves_a_collective_is_named(cluster: Cluster) -> None:
     assert documents.errors(document) == []
     assert {key: document["hang"][key] for key in hang} == hang
     played = cluster.verb("status")
-    assert "ranks 0-2 wait in all_reduce #7, rank 3 never entered it: leave (leaver.py:" in played.out
+    assert "ranks 0-2 wait in all_reduce #7, rank 3 has not entered it: leave (leaver.py:" in played.out
     assert cluster.identities() == before
     assert cluster.verb("stop").rc == 0
     assert cluster.verb("collect").rc == 0
@@ -56,19 +70,39 @@ def test_a_run_that_hangs_is_ended_if_the_policy_says_so(cluster: Cluster) -> No
     verdict = document["verdict"]
     assert (ended.rc, verdict["verdict"], verdict["node"], verdict["rank"]) == (2, "failed", "node1", 3)
     assert re.fullmatch(
-        r"node1: hung: ranks 0-2 wait in all_reduce #7, rank 3 never entered it: leave \(leaver\.py:\d+\)",
+        r"node1: no step and no output for \d+ s: ranks 0-2 wait in all_reduce #7, "
+        r"rank 3 has not entered it: leave \(leaver\.py:\d+\)",
         verdict["why"],
     )
     assert document["hang"]["is_stopped"]
     wait_for(lambda: not cluster.processes(), "nothing is left")
 
 
-def test_a_slow_run_is_not_accused(cluster: Cluster) -> None:
+def test_a_rank_that_computes_is_only_said_to_do_so_and_stopped_by_no_policy(cluster: Cluster) -> None:
     """Every step takes several times as long as the watch allows, and nothing is printed meanwhile."""
-    launch(cluster, "--computes", "3", "--after", "2", "--seconds", "12")
+    launch(cluster, "--computes", "3", "--after", "2", "--seconds", "12", hang_action="stop")
+    hang = look_for(cluster, absent=[3])
+    assert (activities(hang), hang["is_moving"]) == ([([3], "computes")], True)
     wait_for(lambda: cluster.state("node0")["phase"] == "succeeded", "it ends by itself")
-    assert cluster.state("node0")["hang"] is None
-    assert not [*cluster.home.glob("work/*/.muster/nodes/*/runs/*/hangs/*")]
+
+
+@pytest.mark.parametrize("option", ["--differs", "--swaps"])
+def test_ranks_that_can_never_meet_hang(cluster: Cluster, option: str) -> None:
+    launch(cluster, option, "3", "--after", "5")
+    hang = look_for(cluster, is_certain=True)
+    assert 3 in hang["waiting"] + hang["absent"]
+    assert "hangs: no step and no output for" in cluster.verb("status").out
+    assert cluster.verb("stop").rc == 0
+
+
+def test_what_goes_on_is_no_longer_said_to_wait(cluster: Cluster) -> None:
+    launch(cluster, "--stops", "3", "--after", "5")
+    hang = look_for(cluster, waiting=[0, 1, 2], is_moving=False)
+    assert (activities(hang), hang["is_certain"]) == ([([3], "stopped")], False)
+    for process in cluster.processes():
+        if process_tree.environment(process.pid).get("RANK") == "3":
+            os.kill(process.pid, signal.SIGCONT)
+    wait_for(lambda: cluster.state("node0")["phase"] == "succeeded", "it ends by itself")
 
 
 def test_it_can_be_turned_off(cluster: Cluster) -> None:

@@ -15,8 +15,18 @@ from .stacks import StackFrame
 MOST_GROUPS, MOST_NAME = 4, 80
 # A node's report that is longer in JSON leaves out ranks: a frame between runners holds 4 KiB.
 MAX_LOOK_BYTES = 3000
-# Where Python reads from the network.
-NETWORK = ("/socket.py", "/ssl.py")
+# Where torch's collectives are; its other functions there prepare one, or concern two ranks only.
+C10D = "torch/distributed/distributed_c10d.py"
+COLLECTIVES = {
+    *("all_gather", "all_gather_coalesced", "all_gather_into_tensor", "all_gather_object"),
+    *("all_reduce", "all_reduce_coalesced", "all_to_all", "all_to_all_single", "barrier", "monitored_barrier"),
+    *("broadcast", "broadcast_object_list", "gather", "gather_object", "reduce", "reduce_scatter"),
+    *("reduce_scatter_tensor", "scatter", "scatter_object_list"),
+}
+# What a rank does between two looks: at another line or in another collective; works; or none of both (None).
+MOVES, TRANSFERS, COMPUTES = "moves", "transfers", "computes"
+STOPPED, BLOCKED, ENDED = "stopped", "blocked", "ended"
+AT_WORK = (MOVES, TRANSFERS, COMPUTES)
 
 
 def _as_ranks(value: object) -> list[int]:
@@ -40,7 +50,11 @@ class Collective(Document):
 
 @frozen
 class RankPosition(Document):
-    """Where some ranks of a node are alike: their collectives, the newest first, and their main threads."""
+    """Where some ranks of a node are alike: their collectives, the newest first, and their main threads.
+
+    activity: MOVES, TRANSFERS (reads, writes, sends or receives data) or COMPUTES; STOPPED by a signal or a debugger,
+    BLOCKED in the kernel (state D); ENDED: there is no such process any more. None: it does nothing that can be seen.
+    """
 
     OWN_READERS = {"ranks": _as_ranks}  # noqa: RUF012
 
@@ -48,23 +62,34 @@ class RankPosition(Document):
     collectives: list[Collective] = field(default_factory=list)
     frame: StackFrame | None = None
     caller: StackFrame | None = None
+    activity: str | None = None
 
     @property
     def pending(self) -> Collective | None:
         """The collective in which they wait, None where they wait in none."""
         return next((item for item in self.collectives if item.is_pending), None)
 
+    @property
+    def is_held(self) -> bool:
+        """Whether its main thread is inside the call of a collective, and gets on only when that is complete."""
+        frame = self.frame or StackFrame()
+        return self.activity != MOVES and (frame.file or "").endswith(C10D) and frame.function in COLLECTIVES
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nothing tells which collectives it has entered."""
+        return not self.collectives and self.frame is None and self.activity != ENDED
+
 
 @frozen
 class NodeLook(Document):
-    """What two looks at the ranks of a node have shown; has_moved: something had changed in between.
+    """What two looks at the ranks of a node have shown.
 
-    unread are ranks of which nothing could be read. number is that of the head's order.
+    unread are ranks whose stacks and collectives could not be read. number is that of the head's order.
     """
 
     OWN_READERS = {"unread": _as_ranks}  # noqa: RUF012
 
-    has_moved: bool = False
     positions: list[RankPosition] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
     number: int | None = None
@@ -85,7 +110,10 @@ class NodeLook(Document):
 
 @frozen
 class Hang(Document):
-    """What the ranks of a run that hangs wait for: `waiting` have entered a collective, `absent` have not.
+    """Where the ranks of a run are that makes no step and prints nothing, and what they wait for.
+
+    `waiting` have entered a collective, `absent` have not. That is what was seen, and accuses no rank: is_certain only
+    where nothing can come of it, is_moving where a rank for which others may wait was at work.
 
     at (UTC) is when that was concluded, silent_s how long no rank had made a step or printed anything by then, folder
     the directory in the run directory of each node with stacks and recordings. node has the first absent rank, and
@@ -108,14 +136,6 @@ class Hang(Document):
     positions: list[RankPosition] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
     silent: list[str] = field(default_factory=list)
+    is_certain: bool = False
+    is_moving: bool = False
     is_stopped: bool = False
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether it is known for whom the others wait, and that nothing can come of it.
-
-        A node that gives no answer may be the one that works. A rank that reads from the network may be loading: the
-        kernel does not count these bytes.
-        """
-        files = {position.frame.file or "" for position in self.positions if position.frame is not None}
-        return bool(self.absent) and not self.silent and not any(file.endswith(NETWORK) for file in files)

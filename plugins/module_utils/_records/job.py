@@ -119,7 +119,7 @@ class Job:
     """One node's part of a plan, what its runner reads from job.json; times in seconds (0: none), sizes in bytes.
 
     hang_watch is how long no rank may make a step or print anything before all are looked at; hang_action is what is
-    done where they hang: warn, stop or keep. transport: what is proved of the fabric, None for nothing.
+    done then: warn, stop or keep. transport: what is proved of the fabric, None for nothing.
 
     traceback_grace is how long a rank that has raised an exception may take to end (0: no limit).
 

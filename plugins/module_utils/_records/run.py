@@ -237,8 +237,9 @@ class RunRecord(Document):
 
     likeness is how much the failure of this part looks like the run's cause: that of `first`, else the launcher's.
     exited_ranks and running_ranks: what the others here did when a rank failed or the node was stopped (exited: with
-    code 0). alone: no rank of the run joined a process group, as the head knows. hang: what the ranks of a run that
-    hangs wait for, as the head has concluded. transport: which fabric they use, as NCCL's logs prove to the head.
+    code 0). alone: no rank of the run joined a process group, as the head knows. hang: where the ranks of a run are
+    that makes no step, and what they wait for, as the head has concluded. transport: which fabric they use, as NCCL's
+    logs prove to the head.
     """
 
     OWN_READERS = {"phase": as_phase, "created": as_stamp, "started": as_stamp, "ended": as_stamp}  # noqa: RUF012

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records.hang_verdict import describe
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
 from ansible_collections.muster.train.plugins.module_utils._records.phases import ACTIVE
 
@@ -14,8 +13,8 @@ from .._findings.finding import Status
 from .._page.page import Header, Headline, render
 from .._page.problems import problems
 from .._page.tables import Cell, PageTable
+from .._results import hangs
 from .._results.events import disk_text
-from .._results.hangs import hang_of
 from .._results.rows import duration, number, number_text
 from . import charts, run_parts
 from .charts import Figure
@@ -50,12 +49,11 @@ RULE = (
 def render_run(run: ReportedRun) -> str:
     """Return the page of a run."""
     record, metrics = run.record, run.metrics
-    hang, drawn = hang_of(run.runs), metrics.ranks and charts.are_available()
+    drawn = metrics.ranks and charts.are_available()
     chosen, defaults = run_parts.parameter_tables(record)
     content = {
         "failures": run_parts.last_words(record, run.runs),
-        "hang": hang and describe(hang),
-        "hang_folder": hang and hang.folder,
+        "hang": hangs.data(run.runs),
         "attempts": run_parts.attempts_table(record),
         "problems": problems(run_parts.findings_of(run.plan)),
         "figures": list(_figures(metrics)) if drawn else [],

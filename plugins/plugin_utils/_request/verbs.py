@@ -62,7 +62,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("on_end", "on_end"),
         LAST_LINES,
         Parameter("time_limit", "seconds", minimum=1, maximum=365 * 86400),
-        Parameter("hang_watch", "seconds", default=0, maximum=86400),
+        Parameter("hang_watch", "seconds", default=120, maximum=86400),
         Parameter("hang_action", "choice", default="warn", choices=("warn", "stop", "keep")),
         Parameter("verify_transport", "transport", default=WARN),
         MODE,

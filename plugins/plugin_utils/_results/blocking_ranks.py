@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.cause import has_timed_out, judge_text
-from ansible_collections.muster.train.plugins.module_utils._records.hang_verdict import describe
+from ansible_collections.muster.train.plugins.module_utils._records.hang_verdict import describe, explain
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.spans import spans
@@ -25,8 +25,7 @@ def find_blocking_ranks(runs: Iterable[RunRecord], failures: Sequence[Failure]) 
     if failures and failures[0].likeness is not Likeness.PEER:
         return None
     if (hang := hang_of(parts)) is not None and hang.node and hang.absent:
-        what = describe(hang)
-        return Failure(f"hung: {what}", Likeness.OWN, Cause(hang.node, hang.absent[0], message=what))
+        return Failure(explain(hang), Likeness.OWN, Cause(hang.node, hang.absent[0], message=describe(hang)))
     if not failures:
         return None
     exited = sorted((rank, str(run.node)) for run in parts for rank in run.exited_ranks or ())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the ranks of a run that hangs wait for, as the head has concluded, for people and for programs."""
+"""Where the ranks of a run are that makes no step, as the head has concluded, for people and for programs."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import R
 
 
 def hang_of(runs: Iterable[RunRecord]) -> Hang | None:
-    """Return the hang of a run, None while it moves."""
+    """Return what is known of a run that makes no step and prints nothing, None of any other."""
     return next((run.hang for run in runs if run.hang is not None), None)
 
 
 def text_of(hang: Hang) -> str:
-    """Return what is known of a hang in one line."""
+    """Return it in one line."""
     by = f" by {hang.at}" if hang.at else ""
     silent = f"no step and no output for {hang.silent_s:.0f} s{by}: " if hang.silent_s is not None else ""
-    return f"hangs: {silent}{describe(hang)}"
+    return f"{'hangs: ' * hang.is_certain}{silent}{describe(hang)}"
 
 
 def lines(runs: Iterable[RunRecord]) -> list[str]:
-    """Return the lines below the verdict: what a run that hangs waits for, and, also of an ended one, its files."""
+    """Return the lines below the verdict: where the ranks are, and, also of a run that has ended, the files."""
     parts = list(runs)
     hang = hang_of(parts)
     if hang is None:

@@ -247,7 +247,10 @@ def _follow(play: Play, head: HeadReader, interrupt: Interrupt) -> str | None:
             if first is None or begins_anew(first, now):
                 first = now
             if now.hang != hang and phase == "running":
-                line.say(hangs.text_of(now.hang) if now.hang else "the run moves again")
+                if now.hang is not None:
+                    line.say(hangs.text_of(now.hang))
+                elif hang is not None and not hang.is_moving:
+                    line.say("the run moves again")
                 hang = now.hang
             if now.transport != transport and now.transport is not None:
                 for shown in transports.texts_of(now.transport):

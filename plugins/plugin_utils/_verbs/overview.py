@@ -93,7 +93,7 @@ class Overview:
             (report.summary(self.run_id, verdict, runs, self.replaced), tone),
             *attempt_lines(gang_of(runs).ended_attempts),
             *report.explanation(verdict),
-            *((line, Tone.WARNING) for line in hangs.lines(members(runs))),
+            *self._hang_lines(),
             *self._transport_lines(),
             *details,
             *uncollected.lines(self.infos),
@@ -101,6 +101,10 @@ class Overview:
             *waiting,
             *aligned(after),
         ]
+
+    def _hang_lines(self) -> ShownLines:
+        hang, lines = hangs.hang_of(members(self.runs)), hangs.lines(members(self.runs))
+        return [*lines] if hang is not None and hang.is_moving else [(line, Tone.WARNING) for line in lines]
 
     def _transport_lines(self) -> ShownLines:
         verdict = transports.transport_of(members(self.runs))

@@ -30,8 +30,8 @@ MAX_EXCEPTION_BYTES, MAX_MESSAGE_BYTES, MAX_OOM_BYTES = 80, 400, 300
 class Gang:
     """The orders for this node: ``go`` {attempt}, ``stop`` {why, grace}, ``end`` {verdict, why, node, rank}.
 
-    And while an attempt goes on ``look`` at its ranks, and ``hang`` {name, keep}: they hang, so save the look under
-    this name, and keep the attempt beyond the time limit.
+    And while an attempt goes on ``look`` at its ranks, and ``hang`` {name, keep}: save the look under this name, if
+    there is one, and keep the attempt beyond the time limit or not.
     """
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class Gang:
         raise NotImplementedError
 
     def hang(self, now: float) -> Hang | None:
-        """Return what the ranks of a run that hangs wait for, as the head sees it; None on any other node."""
+        """Return where the ranks of a run are that makes no step, as the head sees it; None on any other node."""
         return None
 
     def transport(self, now: float) -> TransportVerdict | None:

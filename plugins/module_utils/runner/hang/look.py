@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Look twice at the ranks here, in a thread of the runner, and save the second look if the run hangs."""
+"""Look twice at the ranks here, in a thread of the runner, and save the second look if the head says so."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..._records.document import as_integer
-from ..._records.hang import NodeLook
+from ..._records.document import as_integer, as_text
+from ..._records.hang import ENDED, NodeLook, RankPosition
 from ..._records.job import Job
-from ..._records.layout import HANGS
-from .. import files
+from ..._records.layout import HANGS, HEARTBEAT
+from ..._records.run import Heartbeat
+from .. import files, process_tree
 from ..process import Process
 from ..stacks import take
-from .position import RankLook, has_moved, positions_of
-from .usage import usage_of
+from .position import RankLook, positions_of
+from .usage import usages_of
 
 # Between the two looks: longer than a step of what is only slow, as far as its stack and its counters tell.
 APART_S = 3.0
@@ -44,13 +45,11 @@ class Looker:
         self._thread: threading.Thread | None = None
         self._answer: NodeLook | None = None
         self._texts: dict[str, str] = {}  # of the last look, by file
+        self._saved = ""
 
     def follow(self, order: Mapping[str, Any]) -> None:
-        """Begin with a look, or take it that the run hangs: save the last look in a directory with this name.
-
-        Without a name, it hangs no more.
-        """
-        name = str(order.get("name"))
+        """Begin with a look, or save the last one in a directory with a name; without one, the run moves again."""
+        name = as_text(order.get("name")) or ""
         if order["type"] == "look":
             self._start(lambda: self._look(as_integer(order.get("number"))))
             return
@@ -72,26 +71,43 @@ class Looker:
         return answer
 
     def _look(self, number: int | None) -> None:
-        ranks = {
-            rank: process for rank, process in take.find_ranks(self._job.run_id, self._run_dir) if rank is not None
-        }
+        pairs = take.find_ranks(self._job.run_id, self._run_dir)
+        ranks = {rank: process for rank, process in pairs if rank is not None}
         before = self._read(ranks)
-        began = time.monotonic()
         # The looks themselves write, in the ranks: what those have used counts from after the first to the second.
-        before = [dataclasses.replace(look, usage=usage_of(ranks[look.rank].pid)) for look in before]
+        began = time.monotonic()
+        before = self._measure(before, ranks)
         time.sleep(APART_S)
-        used, seconds = {rank: usage_of(process.pid) for rank, process in ranks.items()}, time.monotonic() - began
-        after = [dataclasses.replace(look, usage=used[look.rank]) for look in self._read(ranks)]
-        first = {look.rank: look for look in before}
-        moved = any(has_moved(first[look.rank], look, seconds) for look in after)
-        positions = positions_of(after)
-        read = {rank for position in positions for rank in position.ranks}
-        self._texts = {} if moved else self._texts_of(after)
-        self._answer = NodeLook(moved, positions, sorted({*self._job.ranks, *ranks} - read), number)
+        seconds = time.monotonic() - began
+        measured = self._measure(before, ranks)
+        after = [
+            dataclasses.replace(look, usage=last.usage, state=last.state)
+            for look, last in zip(self._read(ranks), measured)
+        ]
+        positions = positions_of(before, after, seconds)
+        ended = self._ended(ranks)
+        positions += [RankPosition(ended, activity=ENDED)] if ended else []
+        unread = {*self._job.ranks, *ranks} - {*ended, *(look.rank for look in after if look.is_readable)}
+        self._texts = self._texts_of(after)
+        self._answer = NodeLook(positions, sorted(unread), number)
 
-    def _read(self, ranks: dict[int, Process]) -> list[RankLook]:
-        pairs = take.look(sorted(ranks.items()), self._python)
+    def _read(self, ranks: Mapping[int, Process]) -> list[RankLook]:
+        # Healthy ranks as well: by no signal.
+        pairs = take.look(sorted(ranks.items()), self._python, may_signal=False)
         return [RankLook(rank, stacks, trace) for rank, (stacks, trace) in zip(sorted(ranks), pairs)]
+
+    def _measure(self, looks: Sequence[RankLook], ranks: Mapping[int, Process]) -> list[RankLook]:
+        """Return the looks with what the ranks have used so far, and their states."""
+        usages = usages_of(ranks, process_tree.processes_of(self._job.run_id, self._run_dir))
+        now = {rank: process_tree.look(process.pid) for rank, process in ranks.items()}
+        states = {rank: None if process is None else process.state for rank, process in now.items()}
+        return [dataclasses.replace(look, usage=usages[look.rank], state=states[look.rank]) for look in looks]
+
+    def _ended(self, ranks: Mapping[int, Process]) -> list[int]:
+        """Return the ranks that the launcher had started here and whose processes have ended."""
+        beat = Heartbeat.from_dict(files.read_json(os.path.join(self._run_dir, HEARTBEAT)))
+        pids = zip(self._job.ranks, beat.pids or [])
+        return [rank for rank, pid in pids if rank not in ranks and process_tree.look(pid) is None]
 
     def _texts_of(self, looks: Sequence[RankLook]) -> dict[str, str]:
         """Return the files of each rank: its stacks, and its recording if there is one."""
@@ -105,8 +121,14 @@ class Looker:
         return texts
 
     def _save(self, name: str) -> None:
-        """Save the last look where `collect` finds it, and what the GPUs do: a tool may hang with its GPU."""
+        """Save the last look where `collect` finds it, in place of an earlier one, and then what the GPUs do.
+
+        Their tools may hang with them.
+        """
         folder = os.path.join(self._run_dir, HANGS, name)
+        if self._saved:
+            files.remove_tree(os.path.join(self._run_dir, HANGS, self._saved))
+        self._saved = name
         with contextlib.suppress(OSError):  # a full disk costs the files only
             for path in (os.path.dirname(folder), folder):
                 files.make_dir(path)

@@ -7,10 +7,13 @@
 
 from __future__ import annotations
 
-from ..._records.document import as_integer, as_text
+from typing import Any
+
+from ..._records.document import as_integer, as_integers, as_text
 from ..._records.hang import MOST_GROUPS, MOST_NAME, Collective
 from ..._records.hang_verdict import ALL
 from ..._records.known import as_dict, parse_json
+from ..._text.spans import spans
 
 
 def parse_trace(text: str) -> list[Collective]:
@@ -18,11 +21,12 @@ def parse_trace(text: str) -> list[Collective]:
 
     Sends and receives are left out: they have numbers of their own for each pair of ranks.
     """
-    entries = as_dict(parse_json(text)).get("entries")
+    document = as_dict(parse_json(text))
+    entries, groups_known = document.get("entries"), as_dict(document.get("pg_config"))
     groups: dict[str, Collective] = {}
     for item in entries if isinstance(entries, list) else []:
         entry = as_dict(item)
-        seq, group = as_integer(entry.get("collective_seq_id")), _group(entry.get("process_group"))
+        seq, group = as_integer(entry.get("collective_seq_id")), _group(entry.get("process_group"), groups_known)
         if seq is None or group is None or entry.get("is_p2p") is True:
             continue
         is_pending = entry.get("retired") is not True and entry.get("state") != "completed"
@@ -33,12 +37,16 @@ def parse_trace(text: str) -> list[Collective]:
         else:
             groups[group] = Collective(group, op, seq, seq, is_pending)
     newest = list(groups.values())[::-1]
-    return sorted(newest, key=lambda item: not item.is_pending)[:MOST_GROUPS]
+    return sorted(newest, key=lambda item: (not item.is_pending, item.group != ALL))[:MOST_GROUPS]
 
 
-def _group(value: object) -> str | None:
-    """Return the name of a group, which has a name and a description; that of all ranks by its description."""
+def _group(value: object, known: dict[str, Any]) -> str | None:
+    """Return the name of a group, which has a name and a description; that of all ranks by its description.
+
+    NCCL's has its ranks as well, which tell groups of one name apart.
+    """
     words = [as_text(word) for word in value[:2]] if isinstance(value, list) else []
     if len(words) < 2 or words[0] is None:
         return None
-    return ALL if words[1] == ALL else words[0][:MOST_NAME]
+    ranks = as_integers(parse_json(as_text(as_dict(known.get(words[0])).get("ranks")) or ""))
+    return ALL if words[1] == ALL else f"{words[0]}{f' (ranks {spans(ranks)})' if ranks else ''}"[:MOST_NAME]

@@ -1,24 +1,49 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the ranks and their children have used so far, from /proc."""
+"""What the ranks and the processes that they have started have used so far, from /proc and the kernel's sockets."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator, Mapping
 
 from .. import process_tree
+from ..process import Process
 from .position import Usage
+from .sockets import bytes_by_inode
 
 _IO = re.compile(r"^[rw]char: ([0-9]{1,19})$", re.MULTILINE | re.ASCII)
+_SOCKET = re.compile(r"socket:\[([0-9]{1,19})\]", re.ASCII)
 TICKS, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 
 
-def usage_of(pid: int) -> Usage:
-    """Return what a process and its living descendants have used; what may not be read counts as nothing."""
-    pids = [pid, *(process.pid for process in process_tree.descendants(pid))]
-    stats = [_text(number, "stat") for number in pids]
-    io_bytes = sum(parse_io(_text(number, "io")) for number in pids) + sum(map(parse_mapped, stats))
-    return Usage(sum(map(parse_cpu, stats)), io_bytes)
+def usages_of(ranks: Mapping[int, Process], processes: Iterable[Process]) -> dict[int, Usage]:
+    """Return what each rank has used with those of the processes of its run that are its own.
+
+    What may not be read counts as nothing.
+    """
+    usages = {rank: Usage() for rank in ranks}
+    sockets = bytes_by_inode()
+    for rank, process in _by_rank(ranks, {process.pid: process for process in processes}):
+        name, stat = f"pid {process.pid}", _text(process.pid, "stat")
+        usages[rank].cpu_s[name] = parse_cpu(stat)
+        usages[rank].io_bytes[name] = parse_io(_text(process.pid, "io")) + parse_mapped(stat)
+        inodes = {int(inode) for inode in _SOCKET.findall(" ".join(process_tree.open_files(process)))}
+        usages[rank].io_bytes.update({f"socket {inode}": sockets[inode] for inode in inodes & sockets.keys()})
+    return usages
+
+
+def _by_rank(ranks: Mapping[int, Process], processes: Mapping[int, Process]) -> Iterator[tuple[int, Process]]:
+    """Yield each process that is of a rank: below it, or with its number, as one that has left its parent."""
+    rank_of = {process.pid: rank for rank, process in ranks.items()}
+    for process in processes.values():
+        above: Process | None = process
+        while above is not None and above.pid not in rank_of:
+            above = processes.get(above.ppid)
+        number = None if above else process_tree.environment(process.pid).get("RANK", "")
+        rank = rank_of[above.pid] if above else int(number) if number and number.isascii() and number.isdigit() else -1
+        if rank in ranks:
+            yield rank, process
 
 
 def _text(pid: int, name: str) -> str:

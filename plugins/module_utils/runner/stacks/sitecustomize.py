@@ -52,7 +52,8 @@ def _start_recorder():  # type: ignore[no-untyped-def]
         name = "{}-{}-{}".format(RECORDER, write_end, os.fstat(write_end).st_ino)  # noqa: UP032
         file = _open_file(name)
         # Signals are for the threads of the program, which may block them and wait for them.
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, range(1, signal.NSIG))
+        every = signal.valid_signals() if hasattr(signal, "valid_signals") else range(1, signal.NSIG)
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, every)
         try:
             _thread.start_new_thread(_answer, (read_end, file, _identity(read_end), _identity(file)))
         finally:

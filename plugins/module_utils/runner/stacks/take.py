@@ -43,8 +43,13 @@ def take_stacks(run_id: str, run_dir: str, python: str, rank: int | None = None)
     return [stacks for stacks, _trace in look(ranks, python)]
 
 
-def look(ranks: Iterable[tuple[int | None, Process]], python: str) -> list[tuple[RankStacks, str]]:
-    """Return the stacks of these ranks, and what torch has recorded in each, empty where that is not known."""
+def look(
+    ranks: Iterable[tuple[int | None, Process]], python: str, may_signal: bool = True
+) -> list[tuple[RankStacks, str]]:
+    """Return the stacks of these ranks, and what torch has recorded in each, empty where that is not known.
+
+    may_signal: whether faulthandler may read the others, which has ended ranks with busy threads.
+    """
     targets = [_Target(process, RankStacks(rank, process.pid)) for rank, process in ranks]
     answers = recorder.ask(target.process for target in targets)
     for target in targets:
@@ -52,7 +57,7 @@ def look(ranks: Iterable[tuple[int | None, Process]], python: str) -> list[tuple
             target.stacks = dataclasses.replace(target.stacks, source=ANSWER, threads=threads)
     _run_in_threads([target for target in targets if target.stacks.source is None], python)
     silent = [target for target in targets if target.stacks.source is None]
-    texts = handler.ask(target.process for target in silent)
+    texts = handler.ask(target.process for target in silent) if may_signal else {}
     for target in silent:
         threads = parse.parse_faulthandler(texts.get(target.process.pid, ""))
         if threads:

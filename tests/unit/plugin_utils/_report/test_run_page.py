@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._records.hang import Hang
 from ansible_collections.muster.train.plugins.plugin_utils._report import charts
 from ansible_collections.muster.train.plugins.plugin_utils._report.curves import CurveChart
 from ansible_collections.muster.train.plugins.plugin_utils._report.environment import environment_table
@@ -37,10 +38,15 @@ def page() -> str:
 
 
 def test_a_run_that_failed_has_every_section(page: str) -> None:
-    assert headings(page) == ["Why it ended", "Hang", "Attempts", "Findings", "Metrics", "What was launched"]
-    assert "ranks 0-1, 3 wait in all_reduce #1841, rank 2 never entered it" in page
+    assert headings(page) == ["Why it ended", "No progress", "Attempts", "Findings", "Metrics", "What was launched"]
+    assert "ranks 0-1, 3 wait in all_reduce #1841, rank 2 has not entered it" in page
     for text in ("NCCL_IB_DISABLE", "fabric D1: no RDMA devices", "0123456789abcdef main, with changes", "-e channels"):
         assert text in page
+
+
+def test_only_what_is_certain_is_called_a_hang() -> None:
+    failed = replace(reported_run().runs[1], hang=Hang(is_certain=True))
+    assert headings(render_run(reported_run(runs=[failed])))[1] == "Hang"
 
 
 def test_a_run_without_trouble_has_no_empty_sections() -> None:

@@ -52,7 +52,7 @@ def test_the_whole_request() -> None:
         **profiling,
         "script_args": [],
         "env": {},
-        "hang_watch": 0,
+        "hang_watch": 120,
     }
     default = {name: (value, "default") for name, value in defaults.items()}
     given = {**extra_vars, **default, "script": ("train.py", "cluster")}

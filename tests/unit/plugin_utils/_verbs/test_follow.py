@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._records.hang import Hang
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._results import hangs
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import follow
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Conclude, Conclusion
 from ansible_collections.muster.train.tests.support.following import (
@@ -78,7 +80,16 @@ def test_a_hang_is_said_once_and_taken_back() -> None:
     head = Head([*looks, reads("stopped", {})])
     head.conclude(follow.watch)
     news = [line for line in head.printed if "#7" in line or "again" in line]
-    assert [("#7" in line, "rank 1 never" in line) for line in news] == [(True, True), (False, False), (True, True)]
+    assert [("#7" in line, "rank 1 has" in line) for line in news] == [(True, True), (False, False), (True, True)]
+
+
+def test_of_a_run_that_was_seen_to_work_nothing_is_taken_back() -> None:
+    hang = {"positions": [{"ranks": [0], "activity": "computes"}], "is_moving": True}
+    head = Head([reads("running", {"count": 1}), hanging(2, hang), hanging(3, None), reads("stopped", {})])
+    head.conclude(follow.watch)
+    assert [line for line in head.printed if "computing" in line or "again" in line] == [
+        hangs.text_of(Hang.from_dict(hang))
+    ]
 
 
 def test_each_read_has_a_marker_of_its_own() -> None:

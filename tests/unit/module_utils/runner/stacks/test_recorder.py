@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -68,6 +69,14 @@ def test_each_question_has_its_own_answer(start: Start) -> None:
     assert traces([process]) == {process.pid: '{"entries": [1, 2, 3]}'}
     assert traces([process]) == {process.pid: '{"entries": [4]}'}
     assert traces([process]) == {process.pid: ""}  # an error there is no answer of torch's
+
+
+def test_a_rank_says_nothing_of_it() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, SOURCE.name).write_text(SOURCE.read_text())
+        variables = {**os.environ, **WATCHED, "PYTHONPATH": folder, "PYTHONWARNINGS": "always"}
+        done = subprocess.run([sys.executable, "-c", "pass"], env=variables, capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"", b"")
 
 
 def test_a_rank_without_torch_has_recorded_nothing(start: Start) -> None:
