@@ -15,6 +15,15 @@ from ansible_collections.muster.train.plugins.plugin_utils._report.run_text impo
 from ansible_collections.muster.train.plugins.plugin_utils._report.series import reduce
 from ansible_collections.muster.train.plugins.plugin_utils._results import experiment
 from ansible_collections.muster.train.tests.support.experiments import DONE, PLAN, RUN_ID, record, run
+from ansible_collections.muster.train.tests.support.telemetry_parts import (
+    file_lines,
+    gpu,
+    gpu_events,
+    sample,
+    telemetry,
+    trace,
+    trace_text,
+)
 
 STEPS = 40
 SLOW = 2
@@ -74,7 +83,11 @@ def reported_run(**changes: Any) -> ReportedRun:
     """Return a run of four ranks, one of which is slow, and another has failed."""
     failed = run("node1", "failed", why="rank 3 exited", failures=[FAILED_RANK], hang=HANG)
     runs = [DONE[0], failed]
-    known = {"ended_attempts": [{"attempt": 1, "ended": "2026-11-20T14:31:00Z", "verdict": "failed", "why": "killed"}]}
+    times = {"first_step": "2026-11-20T14:31:02Z", "last_step": "2026-11-20T14:31:40Z"}
+    known = {
+        **times,
+        "ended_attempts": [{"attempt": 1, "ended": "2026-11-20T14:31:00Z", "verdict": "failed", "why": "killed"}],
+    }
     jobs = {node: {"environment": [VARIABLE, {"name": "MUSTER_NODE", "value": node}]} for node in PLAN["nodes"]}
     metrics = reduce([rank_of(rank) for rank in range(4)], 4, {2: "node1"}, 4)
     parts: dict[str, Any] = {
@@ -83,6 +96,8 @@ def reported_run(**changes: Any) -> ReportedRun:
         "plan": {**PLAN, "jobs": jobs, "findings": [FINDING]},
         "runs": [RunRecord.from_dict(known_run) for known_run in runs],
         "metrics": metrics,
+        "telemetry": telemetry(),
+        "traces": [trace(trace_text(gpu_events(), rank), f"rank_{rank:02d}_trace.json") for rank in range(4)],
     }
     return ReportedRun(**{**parts, **changes})
 
@@ -94,10 +109,13 @@ def write_experiment(folder: Path, run_id: str = RUN_ID, **changes: Any) -> Path
     plan = {**PLAN, "run_id": run_id, "nproc": 2}
     (home / "run.yml").write_text(experiment.dump({**record(DONE, plan), "run_id": run_id, **changes}))
     (home / "plan.json").write_text(json.dumps(plan))
+    samples = file_lines(sample(number, map(gpu, range(4))) for number in range(9))
     for number, known in enumerate(DONE):
         (home / "nodes" / str(number)).mkdir(parents=True)
+        (home / "nodes" / str(number) / "telemetry.jsonl").write_bytes(b"".join(samples))
         (home / "nodes" / str(number) / "state.json").write_text(json.dumps(known))
     for rank in range(4):
         text = text_of(line(rank, step) for step in range(1, STEPS + 1))
         (home / "outputs" / f"rank_{rank:02d}_metrics.jsonl").write_text(text)
+        (home / "outputs" / f"rank_{rank:02d}_trace.json").write_text(trace_text(gpu_events(), rank))
     return home

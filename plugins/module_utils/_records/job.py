@@ -119,7 +119,8 @@ class Job:
     """One node's part of a plan, what its runner reads from job.json; times in seconds (0: none), sizes in bytes.
 
     hang_watch is how long no rank may make a step or print anything before all are looked at; hang_action is what is
-    done then: warn, stop or keep. transport: what is proved of the fabric, None for nothing.
+    done then: warn, stop or keep. transport: what is proved of the fabric, None for nothing. telemetry: how often the
+    node is sampled.
 
     traceback_grace is how long a rank that has raised an exception may take to end (0: no limit).
 
@@ -168,6 +169,7 @@ class Job:
     hang_action: str = "warn"
     transport: TransportProof | None = None
     slurm: SlurmPlace | None = None
+    telemetry: int = 0
 
     @property
     def is_spare(self) -> bool:

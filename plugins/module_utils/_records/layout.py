@@ -17,6 +17,8 @@ NODES = "nodes.json"
 SITE = "site.zip"
 # In it too, only where a run stood still: stacks, recorded collectives and what the GPUs did.
 HANGS = "hangs"
+# In it too: samples of what the node does while the ranks run.
+TELEMETRY = "telemetry.jsonl"
 # In it too: what the launcher and the ranks print, and what NCCL logs of each process (%h and %p are its own words).
 LOGS = "logs"
 NCCL_LOG = "nccl.%h.%p.log"

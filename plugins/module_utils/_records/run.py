@@ -242,7 +242,10 @@ class RunRecord(Document):
     logs prove to the head.
     """
 
-    OWN_READERS = {"phase": as_phase, "created": as_stamp, "started": as_stamp, "ended": as_stamp}  # noqa: RUF012
+    OWN_READERS = {  # noqa: RUF012
+        "phase": as_phase,
+        **dict.fromkeys(("created", "started", "first_step", "last_step", "ended"), as_stamp),
+    }
 
     run_id: str | None = None
     run_dir: str | None = None
@@ -270,6 +273,8 @@ class RunRecord(Document):
     alone: bool = False
     created: str | None = None
     started: str | None = None
+    first_step: str | None = None
+    last_step: str | None = None
     ended: str | None = None
     exit_code: int | None = None
     signal: str | None = None

@@ -14,7 +14,7 @@ from typing import Any
 
 from .._host.host import Host
 from .._records.frozen import frozen
-from .._records.layout import HANGS
+from .._records.layout import HANGS, TELEMETRY
 from .._records.remaining import RemainingFile, RemainingFiles
 from .._text.printable import is_text
 
@@ -85,7 +85,7 @@ def list_files(
     smallest files that are together not above the limit (0: none), without what has an excluded name.
     """
     excluded: list[str] = []
-    paths = ["job.json", "plan.json", "state.json", "heartbeat.json", "runner.log"]
+    paths = ["job.json", "plan.json", "state.json", "heartbeat.json", "runner.log", TELEMETRY]
     for folder in ("logs", "errors", HANGS):
         paths += _walk(host, run, folder, (), excluded)
     outputs = _walk(host, run, "outputs", exclude, excluded)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 
 from .._records.job import Job
-from .._records.layout import HANGS, HEARTBEAT, NODES, STATE
+from .._records.layout import HANGS, HEARTBEAT, NODES, STATE, TELEMETRY
 from . import files, shared_outputs, tickets
 from .claim import Refused
 from .claim import take as take_claim
@@ -100,7 +100,7 @@ def _lay_out(job: Job, run_dir: str) -> None:
     # Files of an earlier launch of this run would be taken for this launch's.
     for name in ("errors", HANGS):
         files.remove_tree(os.path.join(run_dir, name))
-    for name in (HEARTBEAT, NODES):
+    for name in (HEARTBEAT, NODES, TELEMETRY):
         _remove(os.path.join(run_dir, name))
     # torch makes no directory for what NCCL's watchdog writes.
     for name in ("errors", "logs", "outputs", *([HANGS] if job.hang_watch else [])):

@@ -49,6 +49,8 @@ class SignMaker:
             step = attempt.last_step()
             if (state.fields["attempt"], step) != self._step:
                 self._step, self._step_at = (state.fields["attempt"], step), now
+                if step is not None:
+                    state.note_step()
             sign.update(
                 elapsed_s=round(now - (now if began is None else began), 1),
                 progress=attempt.progress,

@@ -77,7 +77,9 @@ class State:
             "pid": os.getpid(),
             "start_time": process.start_time if process else 0,
             "memlock": memlock(),
-            **dict.fromkeys(("launcher", "started", "ended", "gang", "end", "hang", "transport")),
+            **dict.fromkeys(
+                ("launcher", "started", "first_step", "last_step", "ended", "gang", "end", "hang", "transport")
+            ),
             "log_dropped": 0,
             **NOT_ENDED,
             **fields,
@@ -100,6 +102,11 @@ class State:
         if phase in ENDED:
             self.fields["ended"] = self.fields["ended"] or utc()
         self._write()
+
+    def note_step(self) -> None:
+        """Note the time of a step, which the next write of the state has."""
+        self.fields["last_step"] = utc()
+        self.fields["first_step"] = self.fields["first_step"] or self.fields["last_step"]
 
     def beat(self, read_progress: Callable[[], Progress | None], heartbeat: Heartbeat) -> None:
         """Write the next heartbeat with its count and the progress, and the state again if it could not be written."""

@@ -30,6 +30,7 @@ from .ownership import give_back
 from .requests import StopRequests
 from .sign import SignMaker
 from .state import NOT_ENDED, State, identity
+from .telemetry.process import Telemetry
 from .upkeep import Upkeep
 
 TICK_S = 0.2
@@ -61,17 +62,17 @@ class Supervisor:
         self._stop_deadline = math.inf
         self._started: float | None = None  # when the first attempt started
         self._signs = SignMaker()
+        self._telemetry = Telemetry(job, run_dir)
         self._next_beat = self._next_give_back = self._next_wait_report = self._next_statuses = 0.0
 
     def run(self) -> int:
         """Run the job to its end; every way out leaves a terminal state and no process. Return the exit code."""
-        job = self.job
         self._disk.add(functools.partial(files.reserve, self.run_dir))
         starter = os.environ.get("MUSTER_STARTER", "setsid")
-        state = State(self.run_dir, {**identity(job), "starter": starter}, self._disk.put)
+        state = State(self.run_dir, {**identity(self.job), "starter": starter}, self._disk.put)
         state.change("waiting")
         request = self._requests.look()
-        if request is not None and job.node_rank == 0:  # any other node still has to pass the request to the head
+        if request is not None and self.job.node_rank == 0:  # any other node still has to pass it to the head
             end = end_of(end_order("stopped", str(request.why)))
             self._last_state.write(state, "stopped", why="stopped before it started", end=end)
             self._last_state.wait(state)
@@ -154,8 +155,7 @@ class Supervisor:
         """Write what the run waits for before its start."""
         if state.phase == "waiting" and now >= self._next_wait_report:
             self._next_wait_report = now + HEARTBEAT_S
-            why = gang.waiting_reason()
-            if why != state.fields["why"]:
+            if (why := gang.waiting_reason()) != state.fields["why"]:
                 state.change("waiting", why=why)
         if now >= self._next_beat:
             self._beat(state, gang)
@@ -165,11 +165,11 @@ class Supervisor:
         environment = environment_of(job, self._private)
         made = self._disk.ask(functools.partial(lay_out, job, self.run_dir, environment))
         self._wait_for_disk(gang, made, job.disk_wait, "stop", "end")
-        places = {"attempt": number, "node_rank": job.node_rank, "first_rank": job.first_rank}
-        fields: dict[str, Any] = {**places, **NOT_ENDED}
+        fields = {"attempt": number, "node_rank": job.node_rank, "first_rank": job.first_rank, **NOT_ENDED}
+        aside = self._telemetry.start()
         try:
             attempt = self._attempt = Attempt(
-                job, self.run_dir, number, environment, made.result(), self._disk, self._selector
+                job, self.run_dir, number, environment, made.result(), self._disk, self._selector, aside
             )
         except OSError as error:
             if gang.orders and not made.done:
@@ -180,8 +180,8 @@ class Supervisor:
             stuck = phase == "failed" and not made.done
             self._report_drained(state, gang, self._disk.ask(_nothing), lambda: report_of(phase, fields, stuck=stuck))
             return phase, fields
-        launcher = {"pid": attempt.child.pid, "start_time": attempt.child.start_time}
         self._started = attempt.began if self._started is None else self._started
+        launcher = {"pid": attempt.child.pid, "start_time": attempt.child.start_time}
         state.change("running", started=state.fields["started"] or utc(), launcher=launcher, **fields)
         gang.report_running()
         running_written = failure_reported = False
@@ -260,6 +260,7 @@ class Supervisor:
         self, state: State, gang: Gang, phase: str | None, fields: dict[str, Any], order: dict[str, Any]
     ) -> Answer:
         """Write the terminal state: how this node's part ended, and how the whole run ended."""
+        self._telemetry.end()
         end = end_of(order)
         if phase is None and self.job.is_spare:
             phase, fields = "stopped", {"why": f"an unused spare: {end['why'] or 'the run has ended'}"}

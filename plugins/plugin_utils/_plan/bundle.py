@@ -41,14 +41,22 @@ _RECORDS = (
     "raised",
     "run",
     "stacks",
+    "telemetry",
     "transport",
     "transport_verdict",
 )
 # The parser of NCCL's logs, without what finds their files through the seam.
 _PARSER = ("__init__", "edges", "errors", "messages", "parse", "rank")
+# The parsers of what the GPUs do, without the readers of what they are.
+_GPUS = (
+    "__init__",
+    *(f"{vendor}/{name}" for vendor in ("amd", "nvidia") for name in ("__init__", "telemetry")),
+    "amd/smi_json",
+)
 _BESIDE = (
     *(f"_records/{name}.py" for name in ("__init__", *_RECORDS)),
     *(f"_nccl_log/{name}.py" for name in _PARSER),
+    *(f"_gpu/{name}.py" for name in _GPUS),
     *(f"_text/{name}.py" for name in ("__init__", "order", "printable", "spans", "stamps")),
 )
 _MAIN = f"""\

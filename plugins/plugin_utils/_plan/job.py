@@ -167,6 +167,7 @@ def job_of(
         hang_action=settings["hang_action"]["value"],
         transport=proof,
         slurm=_slurm_place(execution.starter.name, policy, facts),
+        telemetry=settings["telemetry"]["value"],
         notice=on_end if on_end and node_rank == 0 and is_sent(on_end) else None,
     )
 

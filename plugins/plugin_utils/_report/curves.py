@@ -20,15 +20,17 @@ FEW = 32
 
 @frozen
 class CurveChart:
-    """A metric over the steps; others are curves of some ranks, by their names, drawn over it.
+    """A metric over the steps, or what axis says; others are curves of some ranks, by their names, drawn over it.
 
-    factor is that of the unit which is shown.
+    factor is that of the unit which is shown; from_zero: whether the values begin at zero, however little they vary.
     """
 
     title: str
     curve: Curve
     factor: float = 1.0
     others: Mapping[str, Curve] | None = None
+    axis: str = "step"
+    from_zero: bool = False
 
     @property
     def ceiling(self) -> float | None:
@@ -57,10 +59,12 @@ def draw_curve(data: CurveChart) -> str:
             axes.annotate(name, place, (4, 0), textcoords="offset points", va="center", annotation_clip=False, **PLAIN)
         if data.ceiling is not None:
             axes.set_ylim(0, data.ceiling)
+        elif data.from_zero:
+            axes.set_ylim(bottom=0)
         axes.xaxis.set_major_formatter(tick_text)
         axes.yaxis.set_major_formatter(tick_text)
         axes.grid(axis="y", color="#808080", alpha=0.3)
-        axes.set_xlabel("step", **PLAIN)
+        axes.set_xlabel(data.axis, **PLAIN)
         axes.set_ylabel(data.title, **PLAIN)
     return svg[0]
 

@@ -7,14 +7,19 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records.document import as_stamp
+
 from .._request.conditions import parse_order
 from .._results.listing import csv_text
 from .._sweep.difference import CombinationRuns, SweepDifference
 from .._sweep.outcome import best_of
 from .._sweep.record import Point, Sweep
 from .remarks import remark_text
+from .run_parts import TIMES
 from .run_text import ReportedRun
-from .series import TrainingMetrics, short
+from .series import Curve, plain_data, short
+from .telemetry.summary import RunTelemetry
+from .telemetry.text import note_texts
 
 
 def run_numbers(run: ReportedRun) -> dict[str, Any]:
@@ -25,17 +30,34 @@ def run_numbers(run: ReportedRun) -> dict[str, Any]:
         for remark in metrics.remarks
     ]
     verdict = {name: run.record.get(name) for name in ("verdict", "why")}
-    return {"run_id": run.run_id, **verdict, **metrics.to_dict(), "remarks": remarks}
+    return {
+        "run_id": run.run_id,
+        **verdict,
+        "times": {name: as_stamp(run.record.get(name)) for name in TIMES},
+        **metrics.to_dict(),
+        "remarks": remarks,
+        "telemetry": {**run.telemetry.to_dict(), "notes": note_texts(run.telemetry.notes)},
+        "traces": [plain_data(dataclasses.asdict(trace)) for trace in run.traces],
+    }
 
 
-def curves_csv(metrics: TrainingMetrics) -> str:
-    """Return the curves with a row for each step that is shown, and three columns for each metric."""
-    names = [(curve.name, f"{curve.name}_min", f"{curve.name}_max") for curve in metrics.curves]
+def telemetry_csv(telemetry: RunTelemetry) -> str:
+    """Return the curves with a row for each time that is shown, in seconds, and three columns for each metric."""
+    named = {"gpu": telemetry.gpu_curves, "host": telemetry.host_curves}
+    return curves_csv(
+        [dataclasses.replace(curve, name=f"{of}_{curve.name}") for of, curves in named.items() for curve in curves],
+        "seconds",
+    )
+
+
+def curves_csv(curves: Sequence[Curve], axis: str = "step") -> str:
+    """Return curves with a row for each step that is shown, and three columns for each metric."""
+    names = [(curve.name, f"{curve.name}_min", f"{curve.name}_max") for curve in curves]
     rows: dict[float, dict[str, float]] = {}
-    for curve, columns in zip(metrics.curves, names, strict=True):
+    for curve, columns in zip(curves, names, strict=True):
         for step, *values in zip(curve.steps, curve.values, curve.lows, curve.highs, strict=True):
             rows.setdefault(step, {}).update(zip(columns, values, strict=True))
-    header = ["step", *(name for columns in names for name in columns)]
+    header = [axis, *(name for columns in names for name in columns)]
     cells = ((step, *(rows[step].get(name) for name in header[1:])) for step in sorted(rows))
     return csv_text(header, [[None if cell is None else short(cell) for cell in row] for row in cells])
 

@@ -30,8 +30,11 @@ from .run_text import (
     straggler_texts,
     summary,
     time_text,
+    time_to_first_step,
 )
 from .series import STRAGGLER_SCORE, RankSummary, TrainingMetrics
+from .telemetry.page import telemetry_content
+from .traces.page import traces_content
 
 NO_METRICS = (
     "There are no curves, because no rank wrote metrics: a program that appends lines to rank_NN_metrics.jsonl in "
@@ -49,19 +52,21 @@ RULE = (
 def render_run(run: ReportedRun) -> str:
     """Return the page of a run."""
     record, metrics = run.record, run.metrics
-    drawn = metrics.ranks and charts.are_available()
+    drawn = charts.are_available()
     chosen, defaults = run_parts.parameter_tables(record)
     content = {
         "failures": run_parts.last_words(record, run.runs),
         "hang": hangs.data(run.runs),
         "attempts": run_parts.attempts_table(record),
         "problems": problems(run_parts.findings_of(run.plan)),
-        "figures": list(_figures(metrics)) if drawn else [],
+        "figures": list(_figures(metrics)) if metrics.ranks and drawn else [],
         "remarks": [remark_text(remark) for remark in metrics.remarks],
         "stragglers": straggler_texts(metrics),
         "ranks": _ranks_table(metrics.ranks),
         "folded": len(metrics.ranks) > MOST_OPEN,
         "rule": RULE if any(rank.score for rank in metrics.ranks) else None,
+        "telemetry": telemetry_content(run.telemetry, drawn),
+        "traces": traces_content(run.traces),
         "facts": run_parts.facts(record),
         "parameters": chosen,
         "environment": environment_table(run.plan),
@@ -100,6 +105,7 @@ def _header_figures(run: ReportedRun) -> list[tuple[str, str]]:
         ("median step time", median_step_time(metrics)),
         ("stragglers", str(len(metrics.stragglers)) if any(rank.score for rank in metrics.ranks) else ""),
         (f"median {rate_name(metrics.rate)}", median_rate(metrics)),
+        ("start to first step", time_to_first_step(record)),
         ("time", duration(record.get("elapsed_s"))),
     ]
     return [(name, text) for name, text in figures if text]

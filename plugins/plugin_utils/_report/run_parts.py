@@ -23,6 +23,7 @@ from .._text.table import node_names
 # Further ones mostly follow from these.
 MOST_FAILURES = 8
 LONGEST_TAIL = 30
+TIMES = ("created", "started", "first_step", "last_step", "ended")
 PARTS_OF_FINDING = ("check", "observed", "expected", "source", "remedy")
 
 
@@ -104,7 +105,7 @@ def facts(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     version = " ".join(filter(None, [str(code.get("commit") or code.get("tree") or ""), str(code.get("branch") or "")]))
     nodes, replaced = record.get("nodes"), as_dict(record.get("replaced"))
     versions = [f"{name} {value}" for name, value in as_dict(record.get("versions")).items()]
-    times = [f"{name} {record[name]}" for name in ("created", "started", "ended") if record.get(name)]
+    times = [f"{name.replace('_', ' ')} {record[name]}" for name in TIMES if record.get(name)]
     rows = [
         ("command", str(record.get("command") or "")),
         ("commit", f"{version}{changes}" if version else ""),

@@ -6,25 +6,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
+from ansible_collections.muster.train.plugins.module_utils._text.stamps import seconds_of
 
 from .._page.page import count
 from .._results.rows import duration, number, number_text
 from .remarks import remark_text
 from .series import TrainingMetrics
+from .telemetry.summary import RunTelemetry
+from .telemetry.text import note_texts, unusual
+from .traces.text import note_texts as trace_notes
+from .traces.trace import TraceSummary
 
 
 @frozen
 class ReportedRun:
-    """A run as its experiment has it: `run.yml`, `plan.json`, the nodes' records, and the metrics of its ranks."""
+    """A run as its experiment has it: `run.yml`, `plan.json`, the nodes' records, and what the run has written."""
 
     run_id: str
     record: Mapping[str, Any]
     plan: Mapping[str, Any]
     runs: Sequence[RunRecord]
     metrics: TrainingMetrics
+    telemetry: RunTelemetry = field(default_factory=RunTelemetry)
+    traces: Sequence[TraceSummary] = field(default_factory=list)
 
 
 def summary(run: ReportedRun) -> str:
@@ -54,6 +61,9 @@ def lines(run: ReportedRun) -> list[str]:
         *([f"  {' · '.join(filter(None, known))}"] if any(known) else []),
         *(f"  straggler: {text}" for text in straggler_texts(metrics)),
         *(f"  {remark_text(remark)}" for remark in metrics.remarks),
+        *(f"  {text}" for text in unusual(run.telemetry.gpus)),
+        *(f"  {text}" for text in note_texts(run.telemetry.notes)),
+        *(f"  {text}" for text in trace_notes(run.traces)),
     ]
 
 
@@ -78,6 +88,12 @@ def median_rate(metrics: TrainingMetrics) -> str:
     curve = metrics.curve(metrics.rate) if metrics.rate else None
     rates = sorted(curve.values) if curve else []
     return number_text(rates[len(rates) // 2]) if rates else ""
+
+
+def time_to_first_step(record: Mapping[str, Any]) -> str:
+    """Return how long the ranks took from their start to the first step, empty where that is not known."""
+    started, first = seconds_of(record.get("started")), seconds_of(record.get("first_step"))
+    return "" if started is None or first is None or first < started else duration(first - started)
 
 
 def losses_text(record: Mapping[str, Any]) -> str:

@@ -90,8 +90,8 @@ class TrainingMetrics:
         """Return it as plain data."""
         return {
             "rate": self.rate,
-            "curves": [_plain(dataclasses.asdict(curve)) for curve in self.curves],
-            "ranks": [_plain(dataclasses.asdict(rank)) for rank in self.ranks],
+            "curves": [plain_data(dataclasses.asdict(curve)) for curve in self.curves],
+            "ranks": [plain_data(dataclasses.asdict(rank)) for rank in self.ranks],
             "stragglers": self.stragglers,
         }
 
@@ -109,10 +109,10 @@ def reduce(ranks: Sequence[RankMetrics], world_size: int, nodes: Mapping[int, st
     if rate:
         columns[rate] = [rank.rates if rank.rate == rate else [] for rank in ordered]
     places = [[bisect_right(rank.steps, end) for end in ends] for rank in ordered]
-    curves = [_curve(name, ends, places, values) for name, values in columns.items()]
+    curves = [curve_of(name, ends, places, values) for name, values in columns.items()]
     slowest = sorted((rank for rank in summaries if rank.is_straggler), key=lambda rank: rank.score or 0.0)[:drawn]
     chosen = {
-        rank.rank: _curve("step_s", ends, [place], [known.step_times])
+        rank.rank: curve_of("step_s", ends, [place], [known.step_times])
         for rank, known, place in zip(summaries, ordered, places, strict=True)
         if rank in slowest
     }
@@ -162,7 +162,7 @@ def _ends(ranks: Iterable[RankMetrics]) -> list[float]:
     return [steps[len(steps) * (index + 1) // count - 1] for index in range(count)]
 
 
-def _curve(
+def curve_of(
     name: str, ends: Sequence[float], places: Sequence[Sequence[int]], columns: Sequence[Sequence[float]]
 ) -> Curve:
     """Return a curve without the points at which no rank has a value; places are those of its points in each column."""
@@ -197,12 +197,12 @@ def _summary(rank: RankMetrics, node: str | None) -> RankSummary:
     )
 
 
-def _plain(value: Any) -> Any:
+def plain_data(value: Any) -> Any:
     if isinstance(value, float):
         return short(value)
     if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {name: plain_data(item) for name, item in value.items()}
+    return [plain_data(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def short(value: float) -> float:

@@ -64,6 +64,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("time_limit", "seconds", minimum=1, maximum=365 * 86400),
         Parameter("hang_watch", "seconds", default=120, maximum=86400),
         Parameter("hang_action", "choice", default="warn", choices=("warn", "stop", "keep")),
+        Parameter("telemetry", "seconds", default=10, maximum=86400),
         Parameter("verify_transport", "transport", default=WARN),
         MODE,
         PAGE,

@@ -8,13 +8,13 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from ansible_collections.muster.train.plugins.module_utils._records.layout import HANGS
+from ansible_collections.muster.train.plugins.module_utils._records.layout import HANGS, TELEMETRY
 from ansible_collections.muster.train.plugins.module_utils._text.printable import is_text
 from ansible_collections.muster.train.plugins.module_utils._text.stamps import seconds_of
 
 RANK = re.compile(r"rank_(\d+)[_.]")
 LOG = re.compile(r"logs/(node|rank_(\d+))(?:\.first|\.previous)?\.log")
-KEPT_PER_NODE = ("job.json", "state.json", "heartbeat.json", "runner.log")
+KEPT_PER_NODE = ("job.json", "state.json", "heartbeat.json", "runner.log", TELEMETRY)
 
 
 def target(

@@ -55,7 +55,9 @@ KEYS: dict[str, dict[str, Any]] = {
     "import": {"source": None, "folder": None, "experiments": [], "sweeps": [], "skipped": []},
     "report": {
         **dict.fromkeys(("run_id", "page", "csv", "json", "verdict", "why", "rate", "against", "noise_percent")),
+        **dict.fromkeys(("times", "telemetry")),
         **{name: [] for name in ("curves", "ranks", "stragglers", "remarks", "over", "left_out", "differences")},
+        "traces": [],
         **OF_SWEEP,
     },
     "doctor": {"run_id": None, "experiment": None, "file": None, "logs": 0, "bytes": 0, "diagnoses": []},

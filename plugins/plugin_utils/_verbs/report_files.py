@@ -19,6 +19,7 @@ from .step import WantedFile
 
 STEM = "report"
 FORMER_PAGE = "sweep.html"  # of a sweep, before a run had a page, too
+TELEMETRY_TABLE = "report_telemetry.csv"
 OPTION, EXPECTED = "launch_experiments_dir", "a directory that you can write to"
 
 
@@ -29,6 +30,11 @@ def places(home: Path, stem: str = STEM) -> dict[str, str]:
 
 def _paths(home: Path, stem: str) -> dict[str, Path]:
     return {name: home / f"{stem}.{ending}" for name, ending in (("page", "html"), ("csv", "csv"), ("json", "json"))}
+
+
+def telemetry_file(home: Path, table: str) -> WantedFile:
+    """Return the file with the curves of the telemetry."""
+    return WantedFile(home / TELEMETRY_TABLE, table, OPTION, EXPECTED, is_private=True, has_diff=False)
 
 
 def report_files(

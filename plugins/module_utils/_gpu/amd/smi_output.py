@@ -7,16 +7,14 @@ addresses (amdsmi's CHANGELOG); since 26.0 the list of GPUs lies under `gpu_data
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
+from .smi_json import is_number, parse_gpus
 from .topology import BDF, ToolTables
 
 NO_JSON = "the answer is not valid JSON"
 _PEER = re.compile(r"gpu_(\d{1,4})")
-# The line where JSON begins; `[WARNING] …` is none
-_BEGIN = re.compile(r"[\[{][ \t]*(?:$|[\[{\]}\"])")
 
 
 def parse_topology(text: str) -> ToolTables:
@@ -25,14 +23,14 @@ def parse_topology(text: str) -> ToolTables:
     Trailing commas and lines of `...` are skipped, with a complaint: what is between them is complete.
     """
     topology = ToolTables()
-    gpus, valid = _gpus(text)
+    gpus, valid = parse_gpus(text)
     if not valid:
         topology.complaints.append(NO_JSON)
     for number, gpu in gpus:
         _see(topology, number, gpu.get("bdf"))
         links = gpu.get("links")
         for link in links if isinstance(links, list) else []:
-            if isinstance(link, dict) and _is_number(link.get("gpu")):
+            if isinstance(link, dict) and is_number(link.get("gpu")):
                 _see(topology, link["gpu"], link.get("bdf"))
                 for name, value in link.items():
                     if name not in ("gpu", "bdf"):
@@ -50,46 +48,13 @@ def parse_topology(text: str) -> ToolTables:
 def parse_names(text: str) -> dict[str, str]:
     """Return the market names in `amd-smi static --asic --bus --json`, by PCI address."""
     names = {}
-    for _number, gpu in _gpus(text)[0]:
+    for _number, gpu in parse_gpus(text)[0]:
         asic, bus = gpu.get("asic"), gpu.get("bus")
         if isinstance(asic, dict) and isinstance(bus, dict):
             name, address = asic.get("market_name"), bus.get("bdf")
             if isinstance(name, str) and name not in ("", "N/A") and isinstance(address, str):
                 names[address.lower()] = name
     return names
-
-
-def _gpus(text: str) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
-    """Return the objects of the GPUs with their numbers, and whether it was JSON; warnings may come first."""
-    lines = [line.strip() for line in text.splitlines()]
-    begin = next((index for index, line in enumerate(lines) if _BEGIN.match(line)), len(lines))
-    data = _load(lines[begin:])
-    valid = data is not None
-    if not valid:
-        data = _load(_completed(lines[begin:]))
-    if isinstance(data, dict):
-        data = data.get("gpu_data")
-    entries = [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
-    return [(entry["gpu"], entry) for entry in entries if _is_number(entry.get("gpu"))], valid
-
-
-def _load(lines: list[str]) -> Any:
-    try:
-        return json.JSONDecoder().raw_decode("\n".join(lines))[0]
-    except (ValueError, RecursionError):
-        return None
-
-
-def _completed(lines: list[str]) -> list[str]:
-    """Return the lines without those of dots, and without the commas that stand before a closing bracket."""
-    rest = [line for line in lines if line not in ("", "...", "...,")]
-    return [
-        line.rstrip(",") if following.startswith(("]", "}")) else line for line, following in zip(rest, [*rest[1:], ""])
-    ]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10000
 
 
 def _see(topology: ToolTables, number: int, address: Any) -> None:

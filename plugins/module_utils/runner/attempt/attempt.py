@@ -54,8 +54,9 @@ class Attempt:
         prepared: Prepared,
         disk: DiskThread,
         selector: selectors.BaseSelector,
+        aside: int | None = None,
     ) -> None:
-        """Start the launcher; raise OSError where it can't be started."""
+        """Start the launcher; raise OSError where it can't be started. aside: a session beside it."""
         self._job = job
         self._kill_at: float | None = None
         self._killed_at: float | None = None
@@ -91,7 +92,7 @@ class Attempt:
         marks = () if mark is None else (mark,)
         try:
             argv, descriptors = [prepared.program, *job.argv[1:]], (*passed_files, *marks)
-            self.child = Child(argv, environment, job.cwd, self.output.launcher_end, descriptors)
+            self.child = Child(argv, environment, job.cwd, self.output.launcher_end, descriptors, aside)
         except OSError:
             self.close()
             raise

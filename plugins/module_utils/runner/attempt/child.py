@@ -46,8 +46,16 @@ class Child:
     """The launcher process and everything that descends from it."""
 
     def __init__(
-        self, argv: list[str], environment: dict[str, str], directory: str, output: int, passed: tuple[int, ...]
+        self,
+        argv: list[str],
+        environment: dict[str, str],
+        directory: str,
+        output: int,
+        passed: tuple[int, ...],
+        aside: int | None = None,
     ) -> None:
+        """Start it; aside: a session below the runner that does not belong to it."""
+        self._aside = aside
         parent = os.getpid()
         most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
@@ -117,5 +125,5 @@ class Child:
         return list(ranks)
 
     def tree(self) -> list[Process]:
-        """Return every living descendant of the runner."""
-        return process_tree.descendants(os.getpid())
+        """Return every living descendant of the runner, except those aside."""
+        return [process for process in process_tree.descendants(os.getpid()) if process.session != self._aside]

@@ -29,5 +29,5 @@ def test_the_zipapp_is_whole_and_always_the_same() -> None:
 def test_the_zipapp_imports_nothing_else_of_the_collection(tmp_path: Path) -> None:
     archive = tmp_path / "runner.pyz"
     archive.write_bytes(runner_zipapp())
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import muster.runner.main"
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import muster.runner.main, muster.runner.telemetry.sampler"
     subprocess.run([sys.executable, "-I", "-c", code, archive], check=True)

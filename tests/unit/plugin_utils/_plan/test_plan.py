@@ -160,6 +160,7 @@ def test_two_cpu_nodes() -> None:
         "notice": None,
         "hang_watch": 120,
         "hang_action": "warn",
+        "telemetry": 10,
         "transport": None,
         "slurm": None,
     }

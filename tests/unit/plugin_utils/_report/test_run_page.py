@@ -15,10 +15,22 @@ from ansible_collections.muster.train.plugins.plugin_utils._report.curves import
 from ansible_collections.muster.train.plugins.plugin_utils._report.environment import environment_table
 from ansible_collections.muster.train.plugins.plugin_utils._report.run_page import render_run
 from ansible_collections.muster.train.plugins.plugin_utils._report.series import Curve, TrainingMetrics, reduce
+from ansible_collections.muster.train.plugins.plugin_utils._report.telemetry.samples import read_node
+from ansible_collections.muster.train.plugins.plugin_utils._report.telemetry.summary import RunTelemetry, summarize
+from ansible_collections.muster.train.plugins.plugin_utils._report.traces.trace import TraceSummary
 from ansible_collections.muster.train.tests.support.experiments import DONE, record
 from ansible_collections.muster.train.tests.support.report_parts import long_rank, reported_run
+from ansible_collections.muster.train.tests.support.telemetry_parts import node
 
-NOTHING = TrainingMetrics([], [], [], {}, None)
+TITLES = [
+    *("GPU utilization in %", "GPU power in W", "GPU clock in MHz", "GPU memory in GiB", "GPU temperature in °C"),
+    *("CPU in %", "memory in GiB", "received in MB/s", "sent in MB/s"),
+]
+NOTHING: dict[str, Any] = {
+    "metrics": TrainingMetrics([], [], [], {}, None),
+    "telemetry": RunTelemetry(),
+    "traces": [],
+}
 # What Muster writes itself, and what a user or a disk may make of it.
 DAMAGED: list[Any] = [None, [], {}, "x", 7, [None], [{}], {"a": None}, {"a": {"environment": [None, {}]}}]
 
@@ -38,7 +50,10 @@ def page() -> str:
 
 
 def test_a_run_that_failed_has_every_section(page: str) -> None:
-    assert headings(page) == ["Why it ended", "No progress", "Attempts", "Findings", "Metrics", "What was launched"]
+    assert headings(page) == [
+        *("Why it ended", "No progress", "Attempts", "Findings", "Metrics"),
+        *("Traces of torch's profiler", "Telemetry", "What was launched"),
+    ]
     assert "ranks 0-1, 3 wait in all_reduce #1841, rank 2 has not entered it" in page
     for text in ("NCCL_IB_DISABLE", "fabric D1: no RDMA devices", "0123456789abcdef main, with changes", "-e channels"):
         assert text in page
@@ -50,17 +65,18 @@ def test_only_what_is_certain_is_called_a_hang() -> None:
 
 
 def test_a_run_without_trouble_has_no_empty_sections() -> None:
-    run = reported_run(record=record(DONE), runs=[], plan={})
+    run = reported_run(record=record(DONE), runs=[], plan={}, telemetry=RunTelemetry(), traces=[])
     assert headings(render_run(run)) == ["Metrics", "What was launched"]
-    assert headings(render_run(replace(run, metrics=NOTHING))) == ["What was launched"]
+    assert headings(render_run(replace(run, **NOTHING))) == ["What was launched"]
 
 
 def test_the_figures_have_the_numbers_and_the_straggler(page: str) -> None:
-    loss, times, ranks, rate = figures(page)
+    loss, times, ranks, rate, *others = figures(page)
     assert "loss" in loss
     assert "rank 2" in times
     assert "2" in ranks
     assert "tokens/s" in rate
+    assert [title for title in TITLES if any(title in known for known in others)] == TITLES
 
 
 def test_values_are_data(page: str) -> None:
@@ -71,7 +87,7 @@ def test_values_are_data(page: str) -> None:
 @pytest.mark.parametrize("key", ["jobs", "not_set", "findings"])
 def test_a_damaged_plan_is_no_exception(key: str) -> None:
     for value in DAMAGED:
-        assert "</html>" in render_run(reported_run(plan={key: value}, metrics=NOTHING))
+        assert "</html>" in render_run(reported_run(plan={key: value}, **NOTHING))
 
 
 @pytest.mark.parametrize(
@@ -83,20 +99,46 @@ def test_a_damaged_plan_is_no_exception(key: str) -> None:
 )
 def test_a_record_that_somebody_edited_is_no_exception(key: str) -> None:
     for value in DAMAGED:
-        assert "</html>" in render_run(reported_run(record={**record(DONE), key: value}, runs=[], metrics=NOTHING))
+        assert "</html>" in render_run(reported_run(record={**record(DONE), key: value}, runs=[], **NOTHING))
 
 
 def test_many_ranks_and_steps_make_a_small_page() -> None:
     metrics = reduce([long_rank(rank, 10_000) for rank in range(64)], 64, {}, 4)
     page = render_run(reported_run(metrics=metrics))
     assert len(page.encode()) < 3_000_000
-    assert len(figures(page)) == 4
+    assert len(figures(page)) == 4 + len(TITLES)
+
+
+def test_many_gpus_make_a_small_page() -> None:
+    telemetry = summarize([node(f"node{number}", gpus=8, samples=400) for number in range(32)])
+    page = render_run(reported_run(telemetry=telemetry))
+    assert len(page.encode()) < 1_000_000
+    assert "32 of 256 GPUs, those that are marked" in page
+    assert page.count("hw_thermal_slowdown 100%") == 32
+    assert "GPU 2 on node0: throttled by hw_thermal_slowdown in 100% of the samples" in page
+    assert "24 more GPUs throttled or unlike the others" in page
+
+
+def test_the_table_of_traces_has_the_overlap(page: str) -> None:
+    rows = re.findall(r"<tr>(<th scope=\"row\">.*?)</tr>", page)
+    cells = [re.findall(r">([^<]*)<", row) for row in rows if "33% of it" in row]
+    assert [known[0] for known in cells] == ["0", "1", "2", "3"]
+    assert "0.6 ms (60%)" in cells[0]
+
+
+def test_telemetry_and_traces_that_could_not_be_read_are_notes() -> None:
+    traces = [TraceSummary(f"rank_{rank}_trace.json", rank, problem="empty") for rank in range(5)]
+    telemetry = summarize([read_node(name, [b"{"]) for name in ("node0", "node1")])
+    page = render_run(reported_run(telemetry=telemetry, traces=traces))
+    assert "node0 and node1: 1 line of the telemetry could not be read and is left out." in page
+    assert "Each of 5 traces (rank_0_trace.json, rank_1_trace.json, rank_2_trace.json and 2 more) is empty" in page
 
 
 def test_without_matplotlib_it_has_no_figures_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(charts, "are_available", lambda: False)
     page = render_run(reported_run())
     assert figures(page) == []
+    assert "hw_thermal_slowdown 100%" in page
     assert "does not have Matplotlib" in page
     assert "160 ms" in page
 

@@ -53,6 +53,7 @@ def test_the_whole_request() -> None:
         "script_args": [],
         "env": {},
         "hang_watch": 120,
+        "telemetry": 10,
     }
     default = {name: (value, "default") for name, value in defaults.items()}
     given = {**extra_vars, **default, "script": ("train.py", "cluster")}

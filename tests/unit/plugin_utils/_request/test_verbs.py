@@ -12,8 +12,8 @@ def test_the_launch_parameters() -> None:
     assert " ".join(LAUNCH) == (
         "channels threads nproc nnodes config config_name config_option script module script_args launcher label "
         "master_port max_restarts env follow sync wait all rocprof stats rocprof_input nsys profiler_args "
-        "profile_ranks metrics_pattern on_end lines time_limit hang_watch hang_action verify_transport mode page "
-        "output run_id"
+        "profile_ranks metrics_pattern on_end lines time_limit hang_watch hang_action telemetry verify_transport mode "
+        "page output run_id"
     )
 
 
@@ -48,7 +48,8 @@ def test_the_other_verbs() -> None:
 def test_a_benchmark_takes_what_is_not_about_the_program_of_a_launch() -> None:
     assert " ".join(parameter.name for parameter in verbs.VERBS["benchmark"]) == (
         "collective scope min_bytes max_bytes factor dtype warmup iterations check backend channels threads nproc "
-        "nnodes label master_port env all on_end lines time_limit hang_watch hang_action verify_transport mode output"
+        "nnodes label master_port env all on_end lines time_limit hang_watch hang_action telemetry verify_transport "
+        "mode output"
     )
 
 

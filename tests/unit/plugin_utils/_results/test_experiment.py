@@ -23,6 +23,8 @@ def test_the_record_of_a_run() -> None:
         "looked": None,
         "created": "2026-11-20T14:30:52Z",
         "started": "2026-11-20T14:30:53Z",
+        "first_step": None,
+        "last_step": None,
         "ended": "2026-11-20T14:31:24Z",
         "elapsed_s": 31.0,
         "exit_codes": {"node0": 0, "node1": 0},
@@ -136,6 +138,14 @@ def test_a_second_launch_by_the_same_name_starts_anew() -> None:
         "2026-11-21T00:00:00Z",
         "kept",
     )
+
+
+def test_the_first_and_the_last_step_are_those_of_any_node() -> None:
+    times = (("2026-11-20T14:31:02Z", "2026-11-20T14:31:20Z"), ("2026-11-20T14:30:59Z", "2026-11-20T14:31:19Z"))
+    known = record(
+        [{**part, "first_step": first, "last_step": last} for part, (first, last) in zip(DONE, times, strict=True)]
+    )
+    assert (known["first_step"], known["last_step"]) == ("2026-11-20T14:30:59Z", "2026-11-20T14:31:20Z")
 
 
 def test_earlier_launches_are_kept_as_attempts() -> None:

@@ -42,7 +42,7 @@ def conclude(folder: Path, run_id: str | None = None, **parameters: Any) -> Conc
 def test_a_run_is_a_page_a_table_and_a_document(tmp_path: Path) -> None:
     home = write_experiment(tmp_path)
     document, files = report(tmp_path, home.name)
-    assert [*files] == ["report.csv", "report.json", "report.html"]
+    assert [*files] == ["report_telemetry.csv", "report.csv", "report.json", "report.html"]
     assert all(file.path.parent == home and file.is_private for file in files.values())
     assert (document["run_id"], document["verdict"], document["stragglers"]) == (home.name, "succeeded", [SLOW])
     assert [rank["node"] for rank in document["ranks"]] == ["node0", "node0", "node1", "node1"]
@@ -56,6 +56,39 @@ def test_a_run_is_a_page_a_table_and_a_document(tmp_path: Path) -> None:
         "0.16",
         "1001",
     )
+
+
+def test_a_run_has_its_telemetry_and_its_traces(tmp_path: Path) -> None:
+    home = write_experiment(tmp_path, first_step="2026-11-20T14:31:02Z")
+    document, files = report(tmp_path, home.name)
+    assert document["times"]["first_step"] == "2026-11-20T14:31:02Z"
+    telemetry = document["telemetry"]
+    assert [(gpu["node"], gpu["index"]) for gpu in telemetry["gpus"]] == [
+        (f"node{n}", g) for n in (0, 1) for g in range(4)
+    ]
+    assert [host["ports"]["eth0"] for host in telemetry["hosts"]] == [[8000, 2000]] * 2
+    assert [(trace["rank"], trace["compute_s"], trace["problem"]) for trace in document["traces"]] == [
+        (rank, 0.0006, None) for rank in range(4)
+    ]
+    rows = list(csv.DictReader(files["report_telemetry.csv"].text.splitlines()))
+    assert [row["seconds"] for row in rows] == [str(10 * number) for number in range(9)]
+    assert (rows[3]["gpu_clock_mhz"], rows[3]["gpu_clock_mhz_min"], rows[3]["host_cpu_percent"]) == (
+        "1755",
+        "1200",
+        "12.5",
+    )
+
+
+def test_telemetry_and_traces_that_are_damaged_are_notes(tmp_path: Path) -> None:
+    home = write_experiment(tmp_path)
+    (home / "nodes" / "1" / "telemetry.jsonl").write_bytes(b"")
+    (home / "nodes" / "0" / "telemetry.jsonl").write_bytes(b"{\n\0\n")
+    for rank in range(4):
+        (home / "outputs" / f"rank_{rank:02d}_trace.json").write_text("{" * rank)
+    document, files = report(tmp_path, home.name)
+    assert len(document["telemetry"]["notes"]) == 2
+    assert [trace["problem"] for trace in document["traces"]] == ["empty", "foreign", "foreign", "foreign"]
+    assert "report_telemetry.csv" not in files
 
 
 def test_without_a_run_id_it_is_the_newest_run(tmp_path: Path) -> None:
