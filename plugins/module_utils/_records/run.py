@@ -292,15 +292,3 @@ class RunRecord(Document):
     warnings: list[RunWarning] = field(default_factory=list)
     hang: Hang | None = None
     transport: TransportVerdict | None = None
-
-
-@frozen
-class ListedRun(Document):
-    """A run of a work directory: its phase as last written, and whether its runner lives."""
-
-    OWN_READERS = {"created": as_stamp}  # noqa: RUF012
-
-    run_id: str | None = None
-    created: str | None = None
-    phase: str | None = None
-    alive: bool = False

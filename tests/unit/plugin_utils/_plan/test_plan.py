@@ -297,5 +297,4 @@ def test_a_module_needs_no_file() -> None:
 
 def test_nothing_becomes_shell_text() -> None:
     nasty = "; $(reboot) `id` 'x"
-    argv = plan_of(script_args=[nasty])["jobs"]["node0"]["argv"]
-    assert argv[-1] == nasty
+    assert plan_of(script_args=[nasty])["jobs"]["node0"]["argv"][-1] == nasty
