@@ -225,15 +225,8 @@ PARSERS = [
         parse_hypervisor,
         parse_topology_setting,
     ),
-    *(
-        parse_excludes,
-        parse_patterns,
-        parse_pth,
-        parse_pyvenv,
-        parse_rccl_header,
-        parse_torch_version,
-        parse_version_of_docker,
-    ),
+    *(parse_excludes, parse_patterns, parse_pth, parse_pyvenv),
+    *(parse_rccl_header, parse_torch_version, parse_version_of_docker),
     *(parse_metrics_csv, parse_printed, parse_faulthandler, parse_py_spy, parse_nccl_log),
 ]
 
