@@ -116,6 +116,20 @@ ansible_facts:
             from, null if NCCL finds it by itself.
           type: dict
         virtual: {description: Whether the node is a virtual machine (x86)., type: bool}
+        faults:
+          description: Why GPUs do not work, empty if they do, as far as their driver knows.
+          type: list
+          elements: dict
+          contains:
+            kind:
+              description: >-
+                V(driver) (not loaded, or without this GPU), V(versions) (driver and library differ), V(lost), V(reset)
+                (needed), V(none) (no device for the tool), V(denied), V(hangs) or V(other); V(unknown) if the tool
+                cannot run, so that whether they work is not known.
+              type: str
+            words: {description: What the source says., type: str}
+            source: {description: 'The tool or the path of this answer.', type: str}
+            device: {description: 'PCI address of the GPU, null if it is about all.', type: str}
 """
 
 from ansible.module_utils.basic import AnsibleModule

@@ -163,7 +163,8 @@ ansible_facts:
             name: {description: The name., type: str}
             uid: {description: The effective user id., type: int}
             home: {description: The home directory., type: str}
-        cpus: {description: The CPUs this user's processes may use., type: int}
+        cpus: {description: The CPUs that the ranks may use by affinity and control groups., type: int}
+        cpu_limit: {description: 'How many of them control groups leave (C(cpu.max)), null without a limit.', type: int}
         net:
           description: Addresses, routes and listening ports.
           type: dict
@@ -474,12 +475,17 @@ ansible_facts:
               type: list
               elements: dict
               contains:
-                kind: {description: 'V(xid), V(sxid), V(ras) or V(mlx5).', type: str}
+                kind:
+                  description: >-
+                    V(xid), V(sxid), V(remap) (pending), V(bus) (fallen off it), V(init) (failed), V(gsp), V(nvlink),
+                    V(ras), V(reset failed), V(ring) (timeout) or V(mlx5).
+                  type: str
                 code: {description: The number of an XID or SXid., type: int}
                 device: {description: PCI address., type: str}
                 text: {description: The first such line., type: str}
                 monotonic_s: {description: Seconds from the boot to the last such line., type: float}
                 count: {description: How many such lines., type: int}
+                reset_s: {description: 'Seconds from the boot to a later reset of the device.', type: float}
             source: {description: V(journalctl) or V(dmesg)., type: str}
             complete: {description: Whether it goes back to the boot., type: bool}
         processes:

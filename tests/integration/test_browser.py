@@ -17,11 +17,14 @@ from ansible_collections.muster.train.plugins.plugin_utils._detect.page import r
 from ansible_collections.muster.train.plugins.plugin_utils._detect.rdma.page import render as render_rdma
 from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.page import render as render_benchmark
 from ansible_collections.muster.train.plugins.plugin_utils._report.difference_page import render_difference
+from ansible_collections.muster.train.plugins.plugin_utils._report.pairs.page import render as render_pairs
 from ansible_collections.muster.train.plugins.plugin_utils._report.run_page import render_run
 from ansible_collections.muster.train.plugins.plugin_utils._report.sweep_page import render as render_sweep
 from ansible_collections.muster.train.plugins.plugin_utils._sweep.difference import compare_sweeps
 from ansible_collections.muster.train.tests.support.benchmark_parts import benchmark
 from ansible_collections.muster.train.tests.support.detect_parts import cluster, dgx_h100, down, mi300x
+from ansible_collections.muster.train.tests.support.pair_networks import Network
+from ansible_collections.muster.train.tests.support.pair_parts import outcome
 from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Facts, report
 from ansible_collections.muster.train.tests.support.rdma_report_parts import (
     as_it_is,
@@ -90,6 +93,10 @@ def benchmark_page() -> str:
     return render_benchmark(benchmark(groups=4), [benchmark(groups=4).to_dict()] * 5)
 
 
+def pairs_page() -> str:
+    return render_pairs(outcome(Network(8, 1, bandwidth={(1,): 4.0}, latency={(1,): 3.0})))
+
+
 # The least contrast of a text (WCAG 2.2, 1.4.3).
 CONTRAST = 4.5
 
@@ -128,6 +135,7 @@ CONTRAST = 4.5
                 "symbol_error bit errors on the link: cable, transceiver node1 mlx5_3 4711",
             ],
         ),
+        (pairs_page, ["Slow or broken: node1", "the darker the slower", "node1 is slow: "]),
         (preflight_page, ["Not ready for a launch", "nodes that answered 2 of 2", "at least 60.0 s behind"]),
     ],
 )

@@ -35,7 +35,7 @@ def asked(count: int = 2, **parameters: Any) -> dict[str, Any]:
     built_in = {parameter.name: parameter.built_in() for parameter in VERBS["benchmark"]}
     settings = {name: {"value": value, "origin": "default", "layer": "default"} for name, value in built_in.items()}
     settings.update({name: given(value, name) for name, value in parameters.items()})
-    return {**request(count), "verb": "benchmark", "parameters": {**settings, **decided()}}
+    return {**request(count), "verb": "benchmark", "parameters": {**settings, **decided("benchmark")}}
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from ansible_collections.muster.train.tests.support.faults import (
     drop_uvm,
     fewer_gpus,
     gpu,
+    gpu_fault,
     hca,
     listed_less,
     log,
@@ -24,6 +25,7 @@ from ansible_collections.muster.train.tests.support.faults import (
     text,
 )
 
+BROKEN_STACKS = ("driver", "versions", "lost", "none", "denied", "hangs", "other")
 DEVICES = [
     # GPUs
     Fault("a GPU fewer", IB, "gpu count", change=fewer_gpus),
@@ -63,6 +65,18 @@ DEVICES = [
     ),
     Fault("Xid 79", IB, "kernel log", change=log("xid", 79)),
     Fault("Xid 31", IB, "kernel log", "warn", change=log("xid", 31)),
+    Fault("Xid 79 before a reset", IB, "kernel log", "warn", change=log("xid", 79, 99.0)),
+    Fault("row remap pending in the log", IB, "kernel log", "warn", change=log("remap", None)),
+    Fault("fallen off the bus", IB, "kernel log", change=log("bus", None)),
+    Fault("the driver could not start a GPU", AMD, "kernel log", change=log("init", None)),
+    Fault("GSP does not answer", IB, "kernel log", change=log("gsp", None)),
+    Fault("NVLink errors", IB, "kernel log", change=log("nvlink", None)),
+    Fault("a reset that failed", AMD, "kernel log", change=log("reset failed", None)),
+    Fault("a ring that hung", AMD, "kernel log", "warn", change=log("ring", None)),
+    *(Fault(f"GPUs do not work: {kind}", IB, "gpus", change=gpu_fault(kind)) for kind in BROKEN_STACKS),
+    Fault("one GPU does not work", IB, "gpus", change=gpu_fault("reset", "0000:1b:00.0")),
+    Fault("KFD without a GPU", AMD, "gpus", change=gpu_fault("driver", "0000:f5:00.0")),
+    Fault("nvidia-smi cannot run", IB, "gpus", "warn", change=gpu_fault("unknown")),
     Fault("RAS error", AMD, "kernel log", change=log("ras", None)),
     Fault(
         "kernel log closed",

@@ -80,10 +80,16 @@ def text(old: str, new: str, many: bool = False) -> Tree:
     return change
 
 
-def log(kind: str, code: int | None) -> Change:
+def log(kind: str, code: int | None, reset_s: float | None = None) -> Change:
     """An error in the kernel's log."""
     error = {"kind": kind, "code": code, "device": "0000:1b:00.0", "text": "NVRM: …", "monotonic_s": 12.0}
-    return put("kernel_log", errors=[error])
+    return put("kernel_log", errors=[{**error, "reset_s": reset_s}])
+
+
+def gpu_fault(kind: str, device: str | None = None) -> Change:
+    """GPUs that do not work, or one of them."""
+    fault = {"kind": kind, "words": "the tool's words", "source": "nvidia-smi", "device": device}
+    return lambda facts: facts["gpu"].update(faults=[fault])
 
 
 def names_with(address: str) -> Change:

@@ -41,6 +41,7 @@ POLICY: dict[str, Any] = {
     "launch_starter": "auto",
     "launch_stop_grace": 60,
     "launch_abort_grace": 10,
+    "launch_traceback_grace": 120,
     "launch_background_wait": 60,
     "launch_checkpoint_dir": "",
     "launch_shared_output_dir": "",

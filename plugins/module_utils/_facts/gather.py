@@ -24,17 +24,20 @@ from .._software.code import read_code
 from .._software.files import find_python, locate, read_config, read_file
 from .._software.tools import read_tools
 from .._software.versions import read_versions
+from .._system.cpus import read_affinity, read_cpu_limit
 from .._system.disks import ALWAYS, read_disk
 from .._system.inherited import read_inherited
 from .._system.kernel import read_kernel
 from .._system.limits import read_limits, read_memlock
-from .._system.machine import read_cpus, read_identity, read_systemd, read_user
+from .._system.machine import read_identity, read_systemd, read_user
 from .._system.slurm import read_slurm
 from .._system.workdir import read_keeper, read_workdir
 from .query import FactsQuery
 
 # Above what the commands of one subset may take together.
 PROBE_CAP_S = 10.0
+# nvidia-smi is asked once more, alone and with patience, before it counts as hung.
+GPU_CAP_S = 30.0
 
 
 @frozen
@@ -63,8 +66,8 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
         readers()
     warnings: list[str] = []
     identity = read_identity(host)
-    cpus = read_cpus(host)
-    if cpus is None:
+    affinity, cpu_limit = read_affinity(host), read_cpu_limit(host)
+    if affinity is None:
         warnings.append("/proc/self/status does not list the CPUs of this process: counting 1")
     subsets: dict[str, Callable[[], Any]] = {
         "net": lambda: read_net(host, query.ports, warnings.append),
@@ -92,7 +95,7 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
     # One probe per disk: a file server that does not answer must not delay the others.
     probes.update({f"disk {path}": _disk_probe(host, query, path) for path in disks})
     times: dict[str, int] = {}
-    answers, failures = run_probes(probes, cap, times)
+    answers, failures = run_probes(probes, cap, times, {"gpu": cap + GPU_CAP_S - PROBE_CAP_S})
     files, config = answers.get("files") or (None, None)
     memlock, limits = answers.get("limits") or (None, None)
     node = NodeFacts(
@@ -100,7 +103,8 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
         machine_id=identity.machine_id,
         boot_id=identity.boot_id,
         user=read_user(host),
-        cpus=cpus or 1,
+        cpus=min(affinity or 1, cpu_limit or affinity or 1),
+        cpu_limit=cpu_limit,
         net=answers.get("net"),
         workdir=answers["workdir"] or Workdir(query.workdir, None, False, None),
         code=answers.get("code"),

@@ -49,7 +49,7 @@ def read_gpu(host: Host, warn: Callable[[str], None]) -> Gpu | None:
         gpu = amd_devices.read(host, warn)
     else:
         gpu = _read_hidden(host, warn)
-        if not gpu.devices:
+        if not gpu.devices and not gpu.faults:
             if host.is_dir("/dev") or host.is_dir("/sys"):
                 return Gpu(None, 0)
             warn("the GPUs are unknown: there is no /dev and no /sys")

@@ -77,6 +77,11 @@ def vendor(host: Host, address: str) -> str | None:
     return sysfs.text(host, f"{DEVICES}/{address}/vendor")
 
 
+def is_gone(host: Host, address: str) -> bool:
+    """Return whether a device that the kernel lists no longer answers on the bus: it is read as ones."""
+    return host.read_bytes(f"{DEVICES}/{address}/config", 4) == b"\xff" * 4
+
+
 def relation(path_a: str, path_b: str, numa_a: int | None, numa_b: int | None) -> str:
     """Return PIX, PXB, PHB, NODE or SYS for two real paths and the NUMA nodes there (None: unknown).
 

@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 
 from .job import NO_MESSAGE
 from .likeness import Likeness, read_likeness
+from .nccl_message import specific
+from .raised import TRACEBACK, Raised, read_raised
 from .run import RankFailure
 
 # A connection that ended or never came about, in the words of gloo (transport/tcp/pair.cc), TCPStore (c10d/Utils.hpp,
@@ -38,11 +40,11 @@ _DISTRIBUTED = re.compile(
 _EXCEPTION = re.compile(
     r"(?:\[rank\d+\]:\s*)?((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Timeout)\b.*)"
 )
-_RANK = re.compile(r"^\[rank\d+\]:\s?")
 # The type that Python and torch's error file put before the text of an exception.
 _TYPE = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s*|$)")
 TAIL_LINES = 20
-TRACEBACK = "Traceback (most recent call last)"
+# Of an exception's message in a run's documents, in characters.
+MOST_MESSAGE = 4096
 
 T = TypeVar("T")
 
@@ -70,20 +72,36 @@ def last_exception(lines: Iterable[str]) -> str | None:
     return matches[-1].group(1) if matches else None
 
 
-def last_traceback(lines: Sequence[str]) -> list[str]:
-    """Return the last traceback in a log, to the line that names the exception."""
-    traceback: list[str] = []
-    for line in (_RANK.sub("", line) for line in lines):
-        if line.startswith(TRACEBACK):
-            traceback = [line]
-        elif traceback and not _EXCEPTION.match(traceback[-1]):
-            traceback.append(line)
-    return traceback[-TAIL_LINES:]
+def with_output(failure: RankFailure, raised: Raised | None, warnings: Sequence[str] = ()) -> RankFailure:
+    """Return a failure with the exception that the rank printed; torch's error file, where there is one, is better.
+
+    warnings are those that NCCL printed. A rank that a signal ended may have raised an exception long before, and have
+    hung since; one that it raises at the signal follows from that.
+    """
+    has_file = failure.message not in (None, NO_MESSAGE)
+    early = raised is not None and raised.time is not None and raised.time < _time(failure) - 1
+    if has_file or raised is None or (failure.signal not in (None, "SIGABRT") and not early):
+        return dataclasses.replace(failure, warnings=list(warnings))
+    message = f"{raised.exception}: {raised.message}" if raised.message else raised.exception
+    traceback = failure.traceback or raised.traceback[-TAIL_LINES:]
+    return dataclasses.replace(
+        failure,
+        message=message[:MOST_MESSAGE],
+        because=raised.because,
+        traceback=traceback,
+        warnings=list(warnings),
+    )
+
+
+def _unwrapped(message: str) -> str:
+    """Return the exception of a worker process that a message quotes, else the message."""
+    raised = read_raised(message.splitlines()) if TRACEBACK in message else None
+    return message if raised is None else f"{raised.exception}: {raised.message}"
 
 
 def message_of(failure: RankFailure, message: str | None) -> str | None:
-    """Return a rank's message, for people: with what the runner knows of memory that ran out."""
-    return "; ".join(filter(None, (message, failure.oom_detail))) or None
+    """Return a rank's message, for people: with what led to it, and what the runner knows of memory that ran out."""
+    return "; ".join(filter(None, (message, failure.because, failure.oom_detail))) or None
 
 
 def split_exception(message: str | None) -> tuple[str | None, str | None]:
@@ -94,17 +112,23 @@ def split_exception(message: str | None) -> tuple[str | None, str | None]:
 
 def judge_rank(failure: RankFailure, others: Sequence[RankFailure]) -> RankFailure:
     """Return how a rank failed with its exception, from its log where there was no error file, and its likeness."""
+    if failure.message in (None, NO_MESSAGE):
+        printed = None if failure.signal else read_raised(failure.log_tail)
+        failure = with_output(dataclasses.replace(failure, message=None), printed, failure.warnings)
     message = failure.message
-    if message in (None, NO_MESSAGE):
+    if message is None:
         message = None if failure.signal else last_exception(failure.log_tail)
+    elif failure.exception is None:
+        message = _unwrapped(message)
     tail = "\n".join(failure.log_tail[-TAIL_LINES:])
     likeness: int | None = failure.likeness
     if likeness is None:
-        likeness = _likeness(failure, others, message or "", tail)
-    exception = failure.exception or split_exception(message)[0]
-    traceback = failure.traceback or ([] if failure.signal else last_traceback(failure.log_tail))
+        likeness = _likeness(failure, others, "\n".join(filter(None, (message, failure.because))), tail)
+    exception, text = split_exception(message)
+    if exception and text and failure.exception is None:
+        message = f"{exception}: {specific(text, failure.warnings)}"
     return dataclasses.replace(
-        failure, message=message, exception=exception, traceback=traceback, likeness=int(likeness)
+        failure, message=message, exception=failure.exception or exception, likeness=int(likeness), warnings=[]
     )
 
 

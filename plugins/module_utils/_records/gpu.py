@@ -63,10 +63,24 @@ class TopologyFile(Record):
 
 
 @frozen
+class GpuFault(Record):
+    """Why the GPUs of a node do not work, or only the one at device (PCI address); words are those of the source.
+
+    kind: driver (not loaded, or it found no working GPU), versions (of driver and library), lost, reset (needed), none
+    (no device for the tool), denied, hangs, other; or unknown: the tool cannot run, and whether they work is not known.
+    """
+
+    kind: str
+    words: str
+    source: str
+    device: str | None = None
+
+
+@frozen
 class Gpu(Record):
     """The GPUs of a node; count is how many a process here can open, vendor nvidia, amd or None.
 
-    virtual is whether the node is a virtual machine.
+    virtual is whether the node is a virtual machine; no fault: they work, as far as their driver knows.
     """
 
     vendor: str | None
@@ -80,6 +94,7 @@ class Gpu(Record):
     nearest_nics: list[Nearest] = field(default_factory=list)
     topology_file: TopologyFile | None = None
     virtual: bool | None = None
+    faults: list[GpuFault] = field(default_factory=list)
 
 
 @frozen

@@ -89,10 +89,12 @@ class Reach(Record):
 
 @frozen
 class KernelError(Record):
-    """A line of the kernel's log about a GPU or an adapter: kind xid, sxid, ras or mlx5.
+    """A line of the kernel's log about a GPU or an adapter.
 
-    code is the number of an XID or SXid, device the PCI address. Lines of one kind, code and device are one record:
-    count of them, text of the first, monotonic_s (seconds since the boot) of the last.
+    kind: xid, sxid, remap (pending), bus (fallen off it), init (failed), gsp, nvlink, ras, reset failed, ring (timeout)
+    or mlx5. code is the number of an XID or SXid, device the PCI address. Lines of one kind, code and device are one
+    record: count of them, text of the first, monotonic_s (seconds since the boot) of the last; reset_s: the device was
+    reset after it.
     """
 
     kind: str
@@ -101,6 +103,7 @@ class KernelError(Record):
     text: str = ""
     monotonic_s: float | None = None
     count: int = 1
+    reset_s: float | None = None
 
 
 @frozen

@@ -122,6 +122,8 @@ class Job:
     done then: warn, stop or keep. transport: what is proved of the fabric, None for nothing. telemetry: how often the
     node is sampled.
 
+    traceback_grace is how long a rank that has raised an exception may take to end (0: no limit).
+
     A spare's node_rank is its number behind the nodes (at least nnodes), until it takes one of theirs.
     """
 
@@ -162,6 +164,7 @@ class Job:
     container: JobContainer | None = None
     metrics_pattern: str | None = None
     notice: str | None = None
+    traceback_grace: int = 0
     hang_watch: int = 0
     hang_action: str = "warn"
     transport: TransportProof | None = None

@@ -185,7 +185,10 @@ class Systemd(Record):
 
 @frozen
 class NodeFacts(Record):
-    """What a node is (`ansible_facts.node`). A subset that failed or was not asked for is None."""
+    """What a node is (`ansible_facts.node`). A subset that failed or was not asked for is None.
+
+    cpus is how many the ranks may use, cpu_limit how many of them control groups leave (None: no such limit).
+    """
 
     hostname: str
     machine_id: str | None
@@ -201,6 +204,7 @@ class NodeFacts(Record):
     systemd: Systemd
     memlock: Memlock | None
     holder: LaunchHolder | None
+    cpu_limit: int | None = None
     limits: dict[str, Limit] | None = None
     container: Container | None = None
     disks: list[Disk] | None = None

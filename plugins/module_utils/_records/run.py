@@ -57,7 +57,7 @@ class Heartbeat(Document):
 
     stalled: on the head, the nodes whose storage does not answer. ranks: those that a program which starts them itself
     has reported, None where the plan gives them. pids: of the ranks, in their order; None where they are not known.
-    pace: on the head, how the nodes move.
+    pace: on the head, how the nodes move. raised: on the head, the ranks that raised an exception and have not ended.
     """
 
     count: int = 0
@@ -68,17 +68,23 @@ class Heartbeat(Document):
     ranks: list[int] | None = None
     pids: list[int] | None = None
     pace: Pace | None = None
+    raised: list[RunWarning] = field(default_factory=list)
 
 
 @frozen
 class RunWarning(Document):
-    """What may have harmed the run on a node although it goes on; kind: `disk_full`, at: its first time (UTC)."""
+    """What may have harmed the run on a node although it goes on; at: its first time (UTC).
+
+    kind: disk_full, or raised: a rank has printed an uncaught exception, text, and has not ended.
+    """
 
     OWN_READERS = {"at": as_stamp}  # noqa: RUF012
 
     kind: str | None = None
     node: str | None = None
     at: str | None = None
+    rank: int | None = None
+    text: str | None = None
 
 
 @frozen
@@ -133,7 +139,8 @@ class RankFailure(Document):
     """How a rank failed: by its exit code or a signal; time in unix seconds, exception the type of the uncaught one.
 
     likeness is how much it looks like the cause (`Likeness`); oom_killed: the kernel ended it for its memory.
-    message is the workload's own, oom_detail what the runner says of memory that ran out.
+    message is the workload's own, because what it was raised from ("caused by ValueError: x"), oom_detail what the
+    runner says of memory that ran out. warnings are NCCL's, until the failure is judged.
     """
 
     rank: int | None = None
@@ -147,7 +154,9 @@ class RankFailure(Document):
     likeness: int | None = None
     oom_killed: bool = False
     oom_detail: str | None = None
+    because: str | None = None
     log_tail: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 @frozen
@@ -283,15 +292,3 @@ class RunRecord(Document):
     warnings: list[RunWarning] = field(default_factory=list)
     hang: Hang | None = None
     transport: TransportVerdict | None = None
-
-
-@frozen
-class ListedRun(Document):
-    """A run of a work directory: its phase as last written, and whether its runner lives."""
-
-    OWN_READERS = {"created": as_stamp}  # noqa: RUF012
-
-    run_id: str | None = None
-    created: str | None = None
-    phase: str | None = None
-    alive: bool = False

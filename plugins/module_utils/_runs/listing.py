@@ -12,8 +12,9 @@ from .._host.host import Host
 from .._records import layout
 from .._records.job import SAFE_RUN_ID
 from .._records.layout import STATE
+from .._records.listed_run import ListedRun
 from .._records.phases import ENDED
-from .._records.run import ListedRun, RunRecord
+from .._records.run import RunRecord
 from .._text.stamps import utc
 from ..runner import locks, process_tree
 from .read import read_run, read_state, run_directory, strange

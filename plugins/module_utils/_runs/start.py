@@ -62,7 +62,7 @@ def _write_files(place: str, job: Job, runner: bytes, plan: dict[str, Any] | Non
     files.write_atomic(archive, runner)
     # The training interpreter runs these, so they have to be separate files. Importing zipfile would take 12 ms.
     sources = zipimport.zipimporter(archive)
-    for program in ("torchrun.py", "profiled.py", "collectives.py"):
+    for program in ("torchrun.py", "profiled.py", "collectives.py", "pairs.py"):
         if f"{job.run_dir}/{program}" in job.argv:
             files.write_atomic(os.path.join(place, program), sources.get_data(f"muster/runner/attempt/{program}"))
     files.write_atomic(os.path.join(place, layout.SITE), sources.get_data(layout.SITE))

@@ -9,7 +9,7 @@ from .._host import sysfs
 from .._host.host import Host
 from .._rdma.gdr import MEMORY_PEERS
 from .._records.system import Kernel
-from .machine import parse_cpu_list
+from .cpus import parse_cpu_list
 
 # Parameters (Documentation/admin-guide/kernel-parameters.txt) that affect how GPUs and adapters reach each other and
 # memory.

@@ -2,9 +2,7 @@
 """Errors of GPUs and adapters in the kernel's log of this boot.
 
 The journal has the whole boot; the kernel's ring buffer (dmesg) loses its beginning. A boot always has lines, so no
-lines means that this user may not read the log. Times are seconds since the boot. The messages are those of NVIDIA's
-driver (README, "Xid messages"), amdgpu (amdgpu_ras.c), and the kernel's PCI code and mlx5 (pcie_print_link_status,
-mlx5/core/events.c).
+lines means that this user may not read the log. Times are seconds since the boot.
 """
 
 from __future__ import annotations
@@ -13,12 +11,12 @@ import dataclasses
 import re
 from collections.abc import Iterable, Sequence
 
-from .._host import pci
 from .._host.budget import Budget
 from .._host.host import Host
 from .._records.frozen import frozen
 from .._records.health import KernelError, KernelLog
 from .._records.known import as_dict, parse_json
+from .kernel_messages import WORDS, parse_error, parse_reset
 
 JOURNAL = (
     *("journalctl", "--dmesg", "--boot", "--output=json", "--no-pager", "--quiet"),
@@ -29,21 +27,10 @@ CAP_S = 5.0
 HINT = "root may read it, and on most systems the groups adm and systemd-journal"
 # A lost GPU can cause thousands of lines: those of one kind, code and device are counted.
 ERROR_LIMIT = 200
-TEXT_LIMIT = 300
-_PCI = r"(?:PCI:)?([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}(?:\.[0-7])?)"
-_XID = re.compile(rf"\bNVRM: Xid \({_PCI}\): ([0-9]{{1,5}})\b")
-_SXID = re.compile(rf"\bSXid \({_PCI}\): ([0-9]{{1,6}})\b")
-_RAS = re.compile(
-    r"\bamdgpu ([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]): .{0,100}?"
-    r"\b([0-9]{1,18}) (?:new )?uncorrectable hardware errors? detected"
-)
-_MLX5 = re.compile(
-    r"\bmlx5_core ([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]).{0,100}?"
-    r"(?:available PCIe bandwidth.{0,100}, limited by|insufficient power|event\[error\])"
-)
+# Kinds of its driver, which is loaded again without a device.
+OF_NVIDIA = ("xid", "remap", "bus", "init", "gsp", "nvlink")
 # A message that is not UTF-8 is a list of bytes.
 _BYTES = re.compile(r'"MESSAGE" ?: ?\[')
-_WORDS = ("Xid", "uncorrectable", "mlx5_core")
 _DMESG = re.compile(r"(?:<[0-9]{1,3}>)?\[ {0,12}([0-9]{1,9}\.[0-9]{1,6})\] ?(.*)", re.ASCII)
 
 
@@ -79,7 +66,7 @@ def parse_journal(text: str) -> list[Line]:
     lines = []
     for line in text.splitlines():
         if line.startswith("{"):
-            relevant = any(word in line for word in _WORDS) or _BYTES.search(line)
+            relevant = any(word in line for word in WORDS) or _BYTES.search(line)
             lines.append(_entry(line) if relevant else Line(None, ""))
     return lines
 
@@ -101,38 +88,31 @@ def parse_dmesg(text: str) -> list[Line]:
 
 
 def errors_of(lines: Iterable[Line]) -> list[KernelError]:
-    """Return the errors by kind, code and device, with the text of the first and the time of the last."""
+    """Return the errors by kind, code and device, with the text of the first and the time of the last.
+
+    reset_s is when the device was reset after the last one.
+    """
     errors: dict[tuple[str, int | None, str | None], KernelError] = {}
     for line in lines:
-        error = error_of(line)
+        text = line.text[:2000]
+        error = parse_error(text, line.monotonic_s)
         if error is None:
+            is_reset, device = parse_reset(text)
+            if is_reset:
+                errors = {key: _after_reset(error, device, line.monotonic_s) for key, error in errors.items()}
             continue
         key = (error.kind, error.code, error.device)
         before = errors.get(key)
         if before is not None:
-            errors[key] = dataclasses.replace(before, count=before.count + 1, monotonic_s=error.monotonic_s)
+            errors[key] = dataclasses.replace(
+                before, count=before.count + 1, monotonic_s=error.monotonic_s, reset_s=None
+            )
         elif len(errors) < ERROR_LIMIT:
             errors[key] = error
     return list(errors.values())
 
 
-def error_of(line: Line) -> KernelError | None:
-    """Return the error that a line reports, None for other lines."""
-    text = line.text[:2000]
-    if not any(word in text for word in _WORDS):
-        return None
-    shown = text.strip()[:TEXT_LIMIT]
-    for kind, pattern in (("xid", _XID), ("sxid", _SXID)):
-        match = pattern.search(text)
-        if match:
-            return KernelError(kind, int(match.group(2)), _device(match.group(1)), shown, line.monotonic_s)
-    match = _RAS.search(text)
-    if match and int(match.group(2)):
-        return KernelError("ras", None, _device(match.group(1)), shown, line.monotonic_s)
-    match = _MLX5.search(text)
-    return KernelError("mlx5", None, _device(match.group(1)), shown, line.monotonic_s) if match else None
-
-
-def _device(address: str) -> str | None:
-    """Return the address with its function, 0 where the driver omits it."""
-    return pci.normalize(address if "." in address else f"{address}.0")
+def _after_reset(error: KernelError, device: str | None, moment: float | None) -> KernelError:
+    """Return an error that was logged before this reset: of its device, or of all that NVIDIA's driver has."""
+    concerned = error.device == device if device else error.kind in OF_NVIDIA
+    return dataclasses.replace(error, reset_s=moment) if concerned else error

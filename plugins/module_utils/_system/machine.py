@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The identity of the machine, its CPUs, systemd and the user."""
+"""The identity of the machine, systemd and the user."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from .._records.frozen import frozen
 from .._records.node import Systemd, User
 from .logind import Logind, read_logind
 
-_CPU_LIST = re.compile(r"^Cpus_allowed_list:\s*(.*)$", re.MULTILINE)
-_CPU_RANGE = re.compile(r"\s*([0-9]{1,10})(?:-([0-9]{1,10}))?\s*")
 _USER_SLICE = re.compile(r"/user-[0-9]+\.slice(?:/|$)", re.MULTILINE)
 _MACHINE_ID = re.compile(r"[0-9a-f]{32}")
 
@@ -45,26 +43,6 @@ def read_identity(host: Host) -> Identity:
         boot_id=sysfs.text(host, "/proc/sys/kernel/random/boot_id"),
         pid_namespace=None if namespace is None else str(namespace[1]),
     )
-
-
-def parse_cpu_list(text: str) -> int | None:
-    """Return the number of CPUs in a list such as 0-3,8 (cpuset(7), List format), None if it is not a list."""
-    count = 0
-    for part in text.split(","):
-        match = _CPU_RANGE.fullmatch(part)
-        if not match:
-            return None
-        first, last = int(match.group(1)), int(match.group(2) or match.group(1))
-        if last < first:
-            return None
-        count += last - first + 1
-    return count
-
-
-def read_cpus(host: Host) -> int | None:
-    """Return how many CPUs this process, and so the ranks, may use."""
-    match = _CPU_LIST.search(host.read_text("/proc/self/status") or "")
-    return parse_cpu_list(match.group(1)) if match else None
 
 
 def read_systemd(host: Host) -> Systemd:

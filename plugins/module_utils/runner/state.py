@@ -15,16 +15,21 @@ import resource
 from collections.abc import Callable
 from typing import Any
 
+from .._records.cause import message_of
 from .._records.job import Job
 from .._records.layout import HEARTBEAT, NODES, STATE
 from .._records.phases import ENDED
-from .._records.run import Heartbeat, Progress, RunWarning
+from .._records.run import Heartbeat, Progress, RankFailure, RunWarning
 from .._text.stamps import utc
 from . import files, process_tree
+from .gang.frames import short
 
 # Of the job, what its state repeats.
 IDENTITY = ("run_id", "nonce", "node", "node_rank", "nnodes", "nproc", "first_rank", "world_size", "label", "created")
 
+
+# Of the exception in a warning: signs of life have to fit into a frame.
+MAX_TEXT_BYTES = 300
 
 # What an attempt that has not ended has of its end.
 NOT_ENDED: dict[str, Any] = {
@@ -115,6 +120,15 @@ class State:
             document = {"nonce": self.fields.get("nonce"), "nodes": statuses}
             self._put(NODES, functools.partial(self._save_nodes, document), False)
 
+    def warn_of(self, rank: RankFailure) -> None:
+        """Note that a rank has raised an exception and has not ended."""
+        if any(warning["kind"] == "raised" and warning["rank"] == rank.rank for warning in self.warnings):
+            return
+        text = short(message_of(rank, rank.message) or "", MAX_TEXT_BYTES)
+        warning = RunWarning("raised", self.fields.get("node"), utc(), rank.rank, text)
+        self.warnings = [*self.warnings, warning.to_dict()]
+        self._unwritten = True
+
     def _save_nodes(self, document: dict[str, Any]) -> None:
         # Without it the nodes are asked themselves. A member may nest lists deeper than Python writes.
         with contextlib.suppress(OSError, RecursionError):
@@ -134,9 +148,9 @@ class State:
         try:
             files.write_json(os.path.join(self._run_dir, HEARTBEAT), document.to_dict(), durable=False)
         except OSError as error:  # a full disk costs this beat only
-            if error.errno in files.NO_ROOM and not self.warnings:
+            if error.errno in files.NO_ROOM and not any(item["kind"] == "disk_full" for item in self.warnings):
                 # The ranks' files, such as a checkpoint, had no room either.
-                self.warnings = [RunWarning("disk_full", self.fields.get("node"), utc()).to_dict()]
+                self.warnings = [*self.warnings, RunWarning("disk_full", self.fields.get("node"), utc()).to_dict()]
                 self._unwritten = True
         if not os.path.exists(os.path.join(self._run_dir, STATE)):  # a cleaner has removed it
             self._unwritten = True

@@ -67,13 +67,12 @@ class Supervisor:
 
     def run(self) -> int:
         """Run the job to its end; every way out leaves a terminal state and no process. Return the exit code."""
-        job = self.job
         self._disk.add(functools.partial(files.reserve, self.run_dir))
         starter = os.environ.get("MUSTER_STARTER", "setsid")
-        state = State(self.run_dir, {**identity(job), "starter": starter}, self._disk.put)
+        state = State(self.run_dir, {**identity(self.job), "starter": starter}, self._disk.put)
         state.change("waiting")
         request = self._requests.look()
-        if request is not None and job.node_rank == 0:  # any other node still has to pass the request to the head
+        if request is not None and self.job.node_rank == 0:  # any other node still has to pass it to the head
             end = end_of(end_order("stopped", str(request.why)))
             self._last_state.write(state, "stopped", why="stopped before it started", end=end)
             self._last_state.wait(state)
@@ -156,8 +155,7 @@ class Supervisor:
         """Write what the run waits for before its start."""
         if state.phase == "waiting" and now >= self._next_wait_report:
             self._next_wait_report = now + HEARTBEAT_S
-            why = gang.waiting_reason()
-            if why != state.fields["why"]:
+            if (why := gang.waiting_reason()) != state.fields["why"]:
                 state.change("waiting", why=why)
         if now >= self._next_beat:
             self._beat(state, gang)
@@ -167,8 +165,7 @@ class Supervisor:
         environment = environment_of(job, self._private)
         made = self._disk.ask(functools.partial(lay_out, job, self.run_dir, environment))
         self._wait_for_disk(gang, made, job.disk_wait, "stop", "end")
-        places = {"attempt": number, "node_rank": job.node_rank, "first_rank": job.first_rank}
-        fields: dict[str, Any] = {**places, **NOT_ENDED}
+        fields = {"attempt": number, "node_rank": job.node_rank, "first_rank": job.first_rank, **NOT_ENDED}
         aside = self._telemetry.start()
         try:
             attempt = self._attempt = Attempt(
@@ -183,8 +180,8 @@ class Supervisor:
             stuck = phase == "failed" and not made.done
             self._report_drained(state, gang, self._disk.ask(_nothing), lambda: report_of(phase, fields, stuck=stuck))
             return phase, fields
-        launcher = {"pid": attempt.child.pid, "start_time": attempt.child.start_time}
         self._started = attempt.began if self._started is None else self._started
+        launcher = {"pid": attempt.child.pid, "start_time": attempt.child.start_time}
         state.change("running", started=state.fields["started"] or utc(), launcher=launcher, **fields)
         gang.report_running()
         running_written = failure_reported = False
@@ -195,6 +192,9 @@ class Supervisor:
             if now >= self._next_beat:
                 if (look := attempt.looker.take_answer()) is not None:
                     gang.report_look(look)
+                if (rank := attempt.stuck_rank()) is not None:
+                    state.warn_of(rank)
+                    attempt.end_stuck(rank)
                 write_judgments(state, gang, now)
                 self._beat(state, gang)
             if self._disk.stalled_s(now) > job.disk_wait:
@@ -286,7 +286,7 @@ class Supervisor:
             state.beat(_nothing, Heartbeat(stalled=stalled))
         else:
             measured = (sign.elapsed_s, sign.log_dropped, stalled, sign.ranks, sign.pids, gang.pace(now))
-            state.beat(attempt.look, Heartbeat(0, None, *measured))
+            state.beat(attempt.look, Heartbeat(0, None, *measured, gang.raised()))
         if now >= self._next_statuses:
             self._next_statuses = now + heartbeat_s(self.job.nnodes, self.job.gang.lost_after)
             state.write_nodes(gang.statuses(now))

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
+
 from .._cluster.node import Node
+from .._cluster.visible import CUDA, visible
 from .._findings.remedy import NVLINK, RESET_GPU
 from .._text.table import names
 from .gpu_findings import find_gpus
@@ -19,8 +23,29 @@ if TYPE_CHECKING:  # the plan of a launch gathers no health
 def gpus(cluster: Cluster) -> Outcomes:
     """Find GPUs that fell off the bus, are not on the fabric of the others, or are of another kind."""
     nodes = [node for node in cluster.nodes.values() if node.gpu]
-    findings = [finding for node in nodes if node.gpu for finding in find_gpus(node.name, node.gpu)]
+    findings = [finding for node in nodes for finding in find_gpus(node.name, _of_ranks(node, cluster))]
     return completed(cluster, [(finding.node, Outcome.of(finding)) for finding in findings], _gpus)
+
+
+def _of_ranks(node: Node, cluster: Cluster) -> Gpu:
+    """Return the node's GPUs, without the faults that do not concern its ranks.
+
+    A container without a GPU was given none. Ranks to which no GPU is visible run on CPUs; those that see some may be
+    kept off a broken one by its index.
+    """
+    gpu = node.gpu or Gpu(None, 0)
+    values = cluster.environment(node)
+    visible_addresses = {device.pci_address for device in visible(gpu, values)}
+    contained = not gpu.count and node.facts.container is not None and node.facts.container.kind is not None
+    if (
+        not gpu.faults
+        or contained
+        or (gpu.count and not visible_addresses)
+        or (not gpu.count and values.get(CUDA) in ("", "-1"))
+    ):
+        return dataclasses.replace(gpu, faults=[])
+    left_out = {device.pci_address for device in gpu.devices} - visible_addresses
+    return dataclasses.replace(gpu, faults=[fault for fault in gpu.faults if fault.device not in left_out])
 
 
 def _gpus(node: Node) -> Outcome:

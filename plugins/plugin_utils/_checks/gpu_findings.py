@@ -10,8 +10,8 @@ from ansible_collections.muster.train.plugins.module_utils._records.gpu import G
 
 from .._findings.finding import Finding
 from .._findings.remedy import NVLINK
+from .gpu_faults import CHECK, find_faults
 
-CHECK = "gpus"
 # NVLink by its number of links, and AMD's xGMI.
 _FABRIC = re.compile(r"NV[0-9]+|XGMI", re.ASCII)
 # A bridge joins two GPUs and leaves others out by design; from this many on they are a fabric.
@@ -20,7 +20,7 @@ FABRIC_MEMBERS = 3
 
 def find_gpus(node: str, gpu: Gpu) -> list[Finding]:
     """Return all findings about the GPUs of a node."""
-    return [*missing(node, gpu), *off_fabric(node, gpu), *unlike(node, gpu)]
+    return [*(find_faults(node, gpu) or missing(node, gpu)), *off_fabric(node, gpu), *unlike(node, gpu)]
 
 
 def off_fabric(node: str, gpu: Gpu) -> list[Finding]:

@@ -8,6 +8,7 @@ from collections import Counter
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import GpuProcess
 
 from .._cluster.node import Node
+from .._cluster.visible import visible
 from .model import NO_GPU, Cluster, Outcome, failed, passed, skipped, unavailable
 
 CHOSEN = "CUDA_VISIBLE_DEVICES"
@@ -52,12 +53,11 @@ def _is_foreign(process: GpuProcess, node: Node, cluster: Cluster) -> bool:
 
 def _left_out(node: Node, cluster: Cluster) -> set[str | None]:
     """Return the PCI addresses of the GPUs that users certainly chose for no rank."""
-    value = cluster.environment(node).get(CHOSEN)
-    if value is None or node.gpu is None:
+    values = cluster.environment(node)
+    if values.get(CHOSEN) is None or node.gpu is None or not node.gpu.devices:
         return set()
-    known = {name: item.pci_address for item in node.gpu.devices for name in (str(item.index), item.uuid)}
-    chosen = {known.get(entry.strip()) for entry in str(value).split(",")}
-    return set() if None in chosen else {*known.values()} - chosen
+    chosen = {device.pci_address for device in visible(node.gpu, values)}
+    return set() if None in chosen or not chosen else {device.pci_address for device in node.gpu.devices} - chosen
 
 
 def _description(process: GpuProcess, node: Node) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
+from .._cluster.connections import TriedConnection
 from .._cluster.node import Node, NodeAnswer, Silent, UserLayer
 from .._cluster.policy import ClusterPolicy
 from .._cluster.profilers import input_of, profiler_of
@@ -68,6 +69,7 @@ class Cluster:
 
     layers are the environment of all ranks, received is the controller's clock when the last answer arrived. decided
     are the findings of the environment's rules over these nodes, with the adapters, GIDs and networks that they chose.
+    connections are those that other nodes began to a node, by its name.
     """
 
     nodes: Mapping[str, Node]
@@ -82,6 +84,7 @@ class Cluster:
     gids: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     networks: Mapping[str, Mapping[str, Network]] = field(default_factory=dict)
     fabric: str | None = None
+    connections: Mapping[str, tuple[TriedConnection, ...]] = field(default_factory=dict)
     layers: Sequence[UserLayer] = ()
 
     @property

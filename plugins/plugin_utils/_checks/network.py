@@ -74,25 +74,6 @@ def _rendezvous(head: Node, cluster: Cluster) -> Outcome:
     return passed(f"{', '.join(texts)}: {choice.reason}", "facts net")
 
 
-def reach(node: Node, cluster: Cluster) -> Outcome:
-    """Find nodes that do not reach the head; a port that refuses the connection counts as reached."""
-    attempts = node.facts.reach
-    if attempts is None:
-        return unavailable("no connection to the head was tried", "reach")
-    if not attempts:
-        return skipped("there is no address to reach")
-    texts = {attempt: f"{attempt.address}:{attempt.port} {attempt.result}" for attempt in attempts}
-    failures = [attempt for attempt in attempts if attempt.result not in ("connected", "refused")]
-    if not failures:
-        return passed(", ".join(texts.values()), "a TCP connection")
-    return failed(
-        "; ".join(f"{texts[item]} ({item.error})" if item.error else texts[item] for item in failures),
-        "connected, or refused by the head while nothing listens there",
-        "a TCP connection",
-        "look at firewall and routes between the two; ranks need the whole range of ports open among the nodes",
-    )
-
-
 def socket_interface(node: Node, cluster: Cluster) -> Outcome:
     """Find interfaces that the inventory names and that are down or lead nowhere; the rules find missing ones."""
     environment = cluster.environment(node)

@@ -10,7 +10,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .._cluster.node import Node
 from .._findings.finding import Finding
-from . import code, container, files, gpu, host, kernel, network, nodes, profiler, rdma, start, trust
+from . import code, container, files, gpu, host, kernel, network, nodes, profiler, rdma, reach, start, trust
 from .gpu_processes import gpu_processes
 from .model import Cluster, Judge, NodeJudge, Outcome, on_nodes
 from .policy import CheckPolicy, Level
@@ -116,7 +116,7 @@ CHECKS: tuple[Check, ...] = (
         ("net",),
     ),
     Check("port", "a port for the ranks is free on the head", network.port, ("net",)),
-    _node_check("reach", "every node reaches the head", network.reach, ("reach",)),
+    Check("reach", "every node reaches the head, and accepts connections of others", reach.reach, ("reach",)),
     _node_check(
         "socket interface",
         "interfaces that the inventory names exist and are up",

@@ -8,6 +8,7 @@ nodes resolve the name to.
 
 from __future__ import annotations
 
+import dataclasses
 import ipaddress
 from collections.abc import Mapping
 
@@ -16,10 +17,11 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 
 from .._findings.finding import Finding
 from .._findings.remedy import Option, sentence
-from .._text.table import node_names
+from .._text.table import names, node_names
 from .address import is_address, is_loopback
 from .head_address import HeadAddress, choose_address
 from .machines import share_network
+from .shared_addresses import common_address, shared_addresses
 
 
 def decide_address(facts: Mapping[str, NodeFacts], policy: str, inventory: str) -> tuple[HeadAddress, list[Finding]]:
@@ -30,9 +32,32 @@ def decide_address(facts: Mapping[str, NodeFacts], policy: str, inventory: str) 
     head, of_head = next(iter(facts.items()))
     if of_head.net is None:
         raise AssertionError(f"{head}: facts without the network")
-    chosen, findings = choose_address(head, policy, inventory, of_head.net, share_network(facts))
+    together = share_network(facts)
+    shared = {} if together else shared_addresses(facts)
+    if policy in shared:
+        return HeadAddress(policy, "launch_head_address"), [_shared(head, policy, shared[policy])]
+    addresses = [address for address in of_head.net.addresses if address.address not in shared]
+    chosen, findings = choose_address(
+        head, policy, inventory, dataclasses.replace(of_head.net, addresses=addresses), together
+    )
+    if not chosen.value and shared and (common := common_address(facts, shared)):
+        chosen, findings = common, []
     resolved, refused = resolve_name(chosen, facts)
     return resolved, [*findings, *refused]
+
+
+def _shared(head: str, address: str, others: list[str]) -> Finding:
+    return Finding(
+        check="interface",
+        node=head,
+        status="fail",
+        observed=f"{address} is an address of {names(others)} as well: a connection to it ends on the node itself",
+        expected=f"an address that {head} alone has",
+        source="launch_head_address",
+        remedy=sentence(
+            "set ", Option.HEAD_ADDRESS, f" in the inventory to the address of {head} that all nodes reach"
+        ),
+    )
 
 
 def resolve_name(chosen: HeadAddress, facts: Mapping[str, NodeFacts]) -> tuple[HeadAddress, list[Finding]]:

@@ -18,6 +18,12 @@ def machine(node: str, facts: NodeFacts) -> tuple[str | None, str | None]:
     return (facts.machine_id, facts.boot_id) if facts.boot_id else (None, node)
 
 
+def cpus_of(node: str, facts: NodeFacts) -> tuple[str | None, str | None]:
+    """Identify the CPUs of a node: its machine's, or those that a limit gives to its container alone."""
+    limited = facts.cpu_limit is not None and facts.container is not None and facts.container.kind is not None
+    return (None, node) if limited else machine(node, facts)
+
+
 def share_network(facts: FactsByNode) -> bool:
     """Return whether all nodes share a network stack; containers on one machine are distinguished by addresses."""
     stacks = {

@@ -37,6 +37,7 @@ VARIABLES = (
     Parameter("launch_starter", "choice", choices=starter.CHOICES),
     Parameter("launch_stop_grace", "int", minimum=1, maximum=DAY),
     Parameter("launch_abort_grace", "int", minimum=1, maximum=DAY),
+    Parameter("launch_traceback_grace", "int", minimum=0, maximum=DAY),
     Parameter("launch_background_wait", "int", minimum=0, maximum=DAY),
     Parameter("launch_join_timeout", "int", minimum=1, maximum=DAY),
     Parameter("launch_lost_after", "int", minimum=0, maximum=DAY),
@@ -81,6 +82,7 @@ class ClusterPolicy:
     starter: str = "auto"
     stop_grace: int = 60
     abort_grace: int = 10
+    traceback_grace: int = 120
     background_wait: int = 60
     join_timeout: int = 600
     lost_after: int = 12

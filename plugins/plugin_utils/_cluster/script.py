@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .._request.benchmark import SCRIPT
+from .._request.benchmark import SCRIPTS
 
 EXEC = "exec"
 PYTHON_ENDINGS = (".py", ".pyz")
@@ -16,7 +16,7 @@ def is_python(script: str) -> bool:
 
 def is_brought(script: object) -> bool:
     """Return whether the runner brings a script into the run's directory."""
-    return script == SCRIPT
+    return script in SCRIPTS.values()
 
 
 def is_program_name(launcher: object, script: object) -> bool:

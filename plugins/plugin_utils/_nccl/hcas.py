@@ -54,7 +54,7 @@ def choose(node: NodeView) -> HcaChoice:
     if len(near) < len(group):
         why.append(f"{_labels(_in_order(nic for nic in group if nic not in near))}: not near any GPU (PIX or PXB)")
     chosen = _nameable(node, near, why, findings)
-    findings += [*_down(node, chosen), *_unlike_sisters(node, candidates, chosen)]
+    findings += [*_without_address(node, chosen), *_down(node, chosen), *_unlike_sisters(node, candidates, chosen)]
     return HcaChoice(_in_order(chosen), why, findings)
 
 
@@ -164,6 +164,37 @@ def _nameable(node: NodeView, ports: list[HcaPort], why: list[str], findings: li
 
 def _unnameable(nic: HcaPort) -> bool:
     return not {",", ":"}.isdisjoint(nic.hca.name)
+
+
+def _without_address(node: NodeView, chosen: Sequence[HcaPort]) -> list[Finding]:
+    """Report RoCE ports of the chosen kind that are only left out because their interface has no address.
+
+    The two functions of a port (DGX Spark) are two HCAs: with an address for one of them, NCCL has half of the cable.
+    """
+    kinds = {_kind(nic) for nic in chosen} - {None}
+    cards = {nic.hca.name for nic in chosen}
+    rate = max((nic.rate for nic in chosen), default=0.0)
+    bare = _in_order(
+        nic
+        for nic in openable(node.rdma)
+        if nic.port.link_layer != INFINIBAND and nic.port.netdev and nic.hca.name not in cards and nic.rate == rate
+        if _kind(nic) in kinds and nic.port.gids and not any(gid.family for gid in nic.port.gids)
+    )
+    if not bare:
+        return []
+    one = len(bare) == 1
+    interfaces = ", ".join(str(nic.port.netdev) for nic in bare)
+    observed = (
+        f"{_labels(bare)} {'is' if one else 'are'} ACTIVE and of the same kind as {_count(chosen)}, but left out: "
+        f"{interfaces} {'has' if one else 'have'} no address"
+    )
+    expected = "an address for every port that is for the ranks"
+    remedy = sentence(
+        f"give {interfaces} an address on every node, each port in a subnet of its own (netplan, nmcli); if the port "
+        f"is not for the ranks, set {NAME} in ",
+        Option.NODE_ENV,
+    )
+    return [Finding("rdma ports", node.name, "warn", observed, expected, "facts rdma", remedy)]
 
 
 def _down(node: NodeView, chosen: Sequence[HcaPort]) -> list[Finding]:

@@ -37,10 +37,7 @@ def with_program(request: Mapping[str, Any], nodes: Sequence[Node]) -> Mapping[s
     """Return the request of a benchmark with its backend, its largest size and the arguments of its program."""
     if request["verb"] != VERB:
         return request
-    settings = dict(request["parameters"])
-    if settings["backend"]["value"] == "auto":
-        has_gpus = bool(nodes) and all(node.gpu and node.gpu.count for node in nodes)
-        settings["backend"] = {**settings["backend"], "value": NCCL if has_gpus else GLOO}
+    settings = {**request["parameters"], "backend": backend_of(request["parameters"]["backend"], nodes)}
     values = setting_values(settings)
     if values["max_bytes"] is None:
         most = max(values["min_bytes"], LARGEST[values["backend"]])
@@ -54,6 +51,21 @@ def with_program(request: Mapping[str, Any], nodes: Sequence[Node]) -> Mapping[s
     arguments = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     settings["script_args"] = {"value": [*arguments, *map(str, sizes)], **DEFAULT.to_dict()}
     return {**request, "parameters": settings}
+
+
+def backend_of(setting: Mapping[str, Any], nodes: Sequence[Node]) -> Mapping[str, Any]:
+    """Return the backend: NCCL where it is not given and every node has GPUs."""
+    has_gpus = bool(nodes) and all(node.gpu and node.gpu.count for node in nodes)
+    return {**setting, "value": NCCL if has_gpus else GLOO} if setting["value"] == "auto" else setting
+
+
+def check_gpus(backend: Mapping[str, Any], nodes: Sequence[Node], nproc: int) -> Iterator[Finding]:
+    """Find nodes with fewer GPUs than ranks, which NCCL refuses."""
+    for node in nodes if backend["value"] == NCCL else ():
+        if node.gpu is not None and node.gpu.count < nproc:
+            observed = f"{node.gpu.count} GPUs for {nproc} ranks"
+            remedy = "give -e backend=gloo, or fewer ranks per node"
+            yield Finding("backend", node.name, "fail", observed, "a GPU for each rank", backend["origin"], remedy)
 
 
 def group_size(scope: str, nnodes: int, nproc: int) -> int:
@@ -74,15 +86,7 @@ def check(request: Mapping[str, Any], nodes: Sequence[Node], nnodes: int, nproc:
         remedy = "choose another -e scope=, or more ranks with -e nproc=N or -e nnodes=N"
         expected = f"at least two ranks for {values['collective']}"
         yield Finding("scope", None, "fail", observed, expected, settings["scope"]["origin"], remedy)
-    for node in nodes if values["backend"] == NCCL else ():
-        if node.gpu is not None and node.gpu.count < nproc:
-            observed, remedy = (
-                f"{node.gpu.count} GPUs for {nproc} ranks",
-                "give -e backend=gloo, or fewer ranks per node",
-            )
-            yield Finding(
-                "backend", node.name, "fail", observed, "a GPU for each rank", settings["backend"]["origin"], remedy
-            )
+    yield from check_gpus(settings["backend"], nodes, nproc)
     needed = needed_bytes(values, max(ranks, 1))
     for node in nodes:
         most = _memory(node, values["backend"], nproc)

@@ -30,12 +30,14 @@ _RECORDS = (
     "layout",
     "likeness",
     "nccl_log",
+    "nccl_message",
     "nccl_proof",
     "nccl_remedies",
     "nccl_values",
     "nccl_verdict",
     "notice",
     "phases",
+    "raised",
     "run",
     "stacks",
     "telemetry",
@@ -56,6 +58,14 @@ _BESIDE = (
     *(f"_gpu/{name}.py" for name in _GPUS),
     *(f"_text/{name}.py" for name in ("__init__", "order", "printable", "spans", "stamps")),
 )
+# What only the ranks of `benchmark` and of `pairs` run, by the program in the run's directory.
+PROGRAMS = {
+    "collectives.py": ("runner/attempt/collectives.py",),
+    "pairs.py": (
+        *("_records/pairs.py", "runner/attempt/pairs.py"),
+        *(f"runner/pairs/{path.name}" for path in sorted((_SOURCES / "runner" / "pairs").glob("*.py"))),
+    ),
+}
 _MAIN = f"""\
 import sys
 
@@ -71,11 +81,16 @@ _CUSTOMIZE = _SOURCES / "runner" / "stacks" / "sitecustomize.py"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def runner_zipapp() -> bytes:
-    """Return the bytes of ``runner.pyz``, the same for the same sources; not compressed, as Ansible compresses it."""
+def runner_zipapp(program: str | None = None) -> bytes:
+    """Return the bytes of ``runner.pyz``, the same for the same sources; not compressed, as Ansible compresses it.
+
+    Of PROGRAMS it has only the one that is named: the other launches need not send them.
+    """
+    left_out = {name for other, names in PROGRAMS.items() if other != program for name in names}
+    names = [*_BESIDE, *PROGRAMS.get(program or "", ())]
+    names += [str(path.relative_to(_SOURCES)) for path in (_SOURCES / "runner").rglob("*.py")]
     files = {"__main__.py": _MAIN, "muster/__init__.py": b""}
-    sources = [*map(_SOURCES.joinpath, _BESIDE), *(_SOURCES / "runner").rglob("*.py")]
-    files.update({f"muster/{path.relative_to(_SOURCES)}": path.read_bytes() for path in sources})
+    files.update({f"muster/{name}": (_SOURCES / name).read_bytes() for name in {*names} - left_out})
     files[SITE] = _archive({_CUSTOMIZE.name: _CUSTOMIZE.read_bytes()})
     return _archive(files)
 

@@ -154,6 +154,7 @@ def job_of(
         time_limit=settings["time_limit"]["value"] or 0,
         stop_grace=policy.stop_grace,
         abort_grace=policy.abort_grace,
+        traceback_grace=policy.traceback_grace,
         background_wait=policy.background_wait,
         join_timeout=policy.join_timeout,
         disk_wait=policy.disk_wait,

@@ -18,18 +18,19 @@ from .._checks.model import Cluster, Launch
 from .._checks.policy import BY_DEFAULT, CheckPolicy
 from .._cluster import ports
 from .._cluster.head_name import decide_address
-from .._cluster.machines import machine as machine_of
+from .._cluster.machines import cpus_of
 from .._cluster.node import Node
 from .._cluster.policy import ClusterPolicy, check_alike
 from .._cluster.profilers import input_of, profiler_of
 from .._cluster.script import is_brought, is_program_name
+from .._cluster.visible import visible
 from .._findings.finding import Finding, PlanError
 from .._findings.invocation import Invocation
 from .._findings.remedy import sentence
 from .._nccl.environments import make as make_environments
 from .._nccl.environments import users_of
 from .._request.settings import setting_values
-from . import allocation, benchmark, outputs, profiling, ranks, transport
+from . import allocation, benchmark, outputs, pairs, profiling, ranks, transport
 from .job import Run, job_of
 from .launchers.registry import LAUNCHERS
 from .runtimes.registry import RUNTIMES
@@ -62,7 +63,8 @@ def make_plan(
 
     The last `spares` nodes are spares: they get a job, too, but no ranks.
     """
-    request, findings = allocation.bound(benchmark.with_program(request, nodes), policy)
+    request = pairs.with_program(benchmark.with_program(request, nodes), nodes, len(nodes) - spares)
+    request, findings = allocation.bound(request, policy)
     settings = request["parameters"]
     findings += _check(request, policy, nodes, checks)
     nets = {node.name: node.facts.net for node in nodes if node.facts.net is not None}
@@ -72,7 +74,7 @@ def make_plan(
     users = users_of(settings, policy.env)
     inside = RUNTIMES[policy.runtime].facts_inside_runtime
     views = [dataclasses.replace(node, facts=inside(node.facts)) for node in nodes]
-    gpus = {node.name: ranks.visible(node.gpu.count, users.values(node)) if node.gpu else None for node in views}
+    gpus = {node.name: len(visible(node.gpu, users.values(node))) if node.gpu else None for node in views}
     count, count_findings = ranks.count(settings["nproc"]["value"], settings["nproc"]["origin"], gpus)
     address, address_findings = decide_address(facts, policy.head_address, head.address)
     restarts, master_port = settings["max_restarts"]["value"], settings["master_port"]
@@ -82,7 +84,7 @@ def make_plan(
     )
     names = list(facts)
     active, waiting = names[: len(names) - spares], names[len(names) - spares :]
-    machines = {name: machine_of(name, facts[name]) for name in names}
+    machines = {name: cpus_of(name, facts[name]) for name in names}
     nodes_on = Counter(machines[name] for name in active)
     ranks_on_machine = {name: max(1, nodes_on[machine]) * count.nproc for name, machine in machines.items()}
     environments = make_environments(views, settings, policy.env, address.value, ranks_on_machine)
@@ -92,6 +94,7 @@ def make_plan(
     run = Run(request, policy, active, waiting, count.nproc, Rendezvous(address.value, port.number))
     findings += profiling.check_ranks(settings, run.world_size)
     findings += benchmark.check(request, views, len(active), count.nproc)
+    findings += pairs.check(request, views, len(active), count.nproc)
     jobs = {
         name: job_of(run, node, node_rank, environments.nodes[name].variables, proofs.proofs.get(name)).to_dict()
         for node_rank, (name, node) in enumerate(zip(names, nodes, strict=True))

@@ -3,17 +3,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
-from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
 from .._cluster.peers import Usual, usual
 from .._findings.finding import Finding
-
-# Which GPUs a process sees: CUDA's, which HIP reads, too, and ROCm's.
-VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
 
 @frozen
@@ -40,15 +35,6 @@ def count(nproc: int | None, origin: str, gpus: Mapping[str, int | None]) -> tup
         return Count(1, "the number of GPUs is unknown"), unknown
     findings = [_differs(node, gpus[node] or 0, peers) for node in peers.odd]
     return Count(peers.value, "one per GPU" if any(gpus.values()) else "no GPU: one rank per node"), findings
-
-
-def visible(gpus: int, values: Mapping[str, Any]) -> int:
-    """Return how many of a node's GPUs its ranks see with these variables; the list ends at the first invalid entry."""
-    for name in VISIBLE:
-        if name in values:
-            entries = (entry.strip() for entry in str(values[name]).split(","))
-            return min(gpus, len(list(itertools.takewhile(lambda entry: entry not in ("", "-1"), entries))))
-    return gpus
 
 
 def _more_than_gpus(node: str, nproc: int, origin: str, gpus: int) -> Finding:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import zlib
 from collections.abc import Mapping
@@ -11,14 +12,23 @@ from typing import Any
 
 from ansible.utils.vars import transform_to_native_types
 
-from .bundle import runner_zipapp
+from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
+
+from .bundle import PROGRAMS, runner_zipapp
+
+
+@functools.cache
+def _runner(program: str | None = None) -> str:
+    return base64.b64encode(zlib.compress(runner_zipapp(program), 9)).decode()
+
 
 # Built where Ansible imports this file, in its main process: each worker would build it again.
-RUNNER = base64.b64encode(zlib.compress(runner_zipapp(), 9)).decode()
+_runner()
 
 
 def start_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options with the runner; secrets become a text, which no result shows."""
-    secrets = options.get("secrets")
+    secrets, job = options.get("secrets"), as_dict(options.get("job"))
     text = json.dumps(transform_to_native_types(secrets, redact=False)) if secrets else None
-    return {**options, "runner": RUNNER, **({"secrets": text} if text else {})}
+    program = next((name for name in PROGRAMS if f"{job.get('run_dir')}/{name}" in (job.get("argv") or ())), None)
+    return {**options, "runner": _runner(program), **({"secrets": text} if text else {})}

@@ -12,6 +12,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._findings.finding import Finding, lines
 from .._findings.origin import Layer
 from .._text.table import node_names
+from . import pairs
 from .sections import aligned_rows, node_sections
 
 
@@ -54,6 +55,7 @@ def _of_the_run(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("port", str(plan["master_port"]), plan["port_reason"]),
         *_gang(plan),
         ("fabric", plan["fabric"]["value"], plan["fabric"]["reason"]),
+        *pairs.rows(plan),
         ("experiment", plan["experiment"], ""),
     ]
     if code and code["commit"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a benchmark decides of the launch that it is: its program, and all that only other programs need."""
+"""What the verbs that launch Muster's own programs decide: the program, and all that only other programs need."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from typing import Any
 from .._findings.origin import DEFAULT
 from .byte_size import size_text
 from .settings import Setting, setting_of, setting_values
-from .verbs import DECIDED_BY_BENCHMARK, VERBS
+from .verbs import DECIDED_BY_PROGRAM, VERBS
 
-# The runner brings it (module_utils/runner/attempt/collectives.py), so that no node has to have it.
-SCRIPT = "{run_dir}/collectives.py"
-PROGRESS = r"size (?P<step>[0-9]+) of (?P<total_steps>[0-9]+):"
-DECIDED = {"script": SCRIPT, "metrics_pattern": PROGRESS}
+# The runner brings them (module_utils/runner/attempt/), so that no node has to have them.
+SCRIPTS = {"benchmark": "{run_dir}/collectives.py", "pairs": "{run_dir}/pairs.py"}
+# What each line of progress counts.
+COUNTED = {"benchmark": "size", "pairs": "round"}
 
 
-def decided() -> dict[str, Setting]:
-    """Return the launch parameters that a benchmark does not take."""
+def decided(verb: str) -> dict[str, Setting]:
+    """Return the launch parameters that a verb with a program of its own does not take."""
+    progress = rf"{COUNTED[verb]} (?P<step>[0-9]+) of (?P<total_steps>[0-9]+):"
+    of_program = {"script": SCRIPTS[verb], "metrics_pattern": progress}
     return {
-        parameter.name: setting_of(DECIDED.get(parameter.name, parameter.built_in()), DEFAULT)
+        parameter.name: setting_of(of_program.get(parameter.name, parameter.built_in()), DEFAULT)
         for parameter in VERBS["launch"]
-        if parameter.name in DECIDED_BY_BENCHMARK
+        if parameter.name in DECIDED_BY_PROGRAM
     }
 
 

@@ -13,13 +13,12 @@ from .benchmark import benchmark_errors
 from .nodes import Inventory
 from .profiling import profiling_errors
 from .settings import Setting
+from .verbs import LAUNCHES
 
 
 def contradictions(verb: str, settings: Mapping[str, Setting], inventory: Inventory) -> list[str]:
     """Return a line for each contradiction."""
-    if verb == "launch":
-        return launch_errors(settings, inventory)
-    if verb == "benchmark":
+    if verb in LAUNCHES:
         return [*launch_errors(settings, inventory), *benchmark_errors(settings)]
     lines = _node_errors(settings, inventory)
     errors_of = {

@@ -29,7 +29,7 @@ from .run_id import make as make_run_id
 from .run_id import subject_of
 from .secret_options import SECRET_OPTION
 from .settings import Refusal, Setting, refuse_unknown, resolve_parameters, setting_of, setting_values
-from .verbs import LAUNCHES, VERBS
+from .verbs import LAUNCHES, PROGRAMS, VERBS
 
 SCHEMA = 1
 
@@ -99,8 +99,8 @@ def make_request(
     refusals = refuse_unknown(verb, extra_vars, {*line.documented, *inventory_variables})
     defaults = transform_to_native_types(defaults, redact=False) if launch or sweep else {}
     settings = resolve_parameters(verb, extra_vars, line.environment, defaults, refusals, earlier)
-    if verb == "benchmark":
-        settings.update(benchmark.decided())
+    if verb in PROGRAMS:
+        settings.update(benchmark.decided(verb))
     lines += refusals
     lines += nodes_errors(inventory, verb, line.inventories)
     lines += points.errors(settings, inventory) if sweep else contradictions(verb, settings, inventory)
@@ -117,7 +117,7 @@ def make_request(
     if launch and not run_id:
         numbers = _number(values["channels"]), _number(values["threads"])
         subject = subject_of(*numbers, _text(values["script"]), _text(values["module"]))
-        subject = f"{verb}_{values['collective']}" if verb == "benchmark" else subject
+        subject = "_".join([verb, *filter(None, [_text(values.get("collective"))])]) if verb in PROGRAMS else subject
         run_id = make_run_id(subject, line.now, _text(values["label"]), line.nonce)
     # A discover writes an inventory; another one would be merged with it.
     options = hints.options_of(line.argv, carried_variables(line.options), inventories=verb != "discover")

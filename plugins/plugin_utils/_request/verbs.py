@@ -129,16 +129,19 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
     "preflight": (OUTPUT, PAGE, MODE),
 }
 
-# A benchmark is a launch of Muster's own program. What that decides is not among its parameters, nor what only other
-# programs need.
-LAUNCHES = ("launch", "benchmark")
+# A benchmark and a measurement of pairs are launches of Muster's own programs. What that decides is not among their
+# parameters, nor what only other programs need.
+PROGRAMS = ("benchmark", "pairs")
+LAUNCHES = ("launch", *PROGRAMS)
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv")
 GIB = 1 << 30
-DECIDED_BY_BENCHMARK = (
+DECIDED_BY_PROGRAM = (
     *("config", "config_name", "config_option", "script", "module", "script_args", "launcher", "max_restarts"),
     *("rocprof", "stats", "rocprof_input", "nsys", "profiler_args", "profile_ranks", "metrics_pattern"),
     *("follow", "sync", "wait", "page", "run_id"),
 )
+BACKEND = Parameter("backend", "choice", default="auto", choices=("auto", "nccl", "gloo"))
+OF_PROGRAMS = tuple(parameter for parameter in VERBS["launch"] if parameter.name not in DECIDED_BY_PROGRAM)
 VERBS["benchmark"] = (
     Parameter("collective", "choice", default="all_reduce", choices=COLLECTIVES),
     Parameter("scope", "choice", default="all", choices=("all", "rails", "nodes")),
@@ -151,8 +154,16 @@ VERBS["benchmark"] = (
     Parameter("warmup", "int", default=5, maximum=10_000),
     Parameter("iterations", "int", default=20, minimum=1, maximum=100_000),
     Parameter("check", "bool", default=True),
-    Parameter("backend", "choice", default="auto", choices=("auto", "nccl", "gloo")),
-    *(parameter for parameter in VERBS["launch"] if parameter.name not in DECIDED_BY_BENCHMARK),
+    BACKEND,
+    *OF_PROGRAMS,
+)
+VERBS["pairs"] = (
+    Parameter("rounds", "int", minimum=1, maximum=1000),
+    Parameter("bytes", "bytes", minimum=1, maximum=64 * GIB),
+    Parameter("tolerance", "int", default=20, minimum=1, maximum=1000),
+    Parameter("pair_limit", "int", default=30, minimum=10, maximum=3600),
+    BACKEND,
+    *OF_PROGRAMS,
 )
 
 # How a sweep chooses its combinations, the default first.

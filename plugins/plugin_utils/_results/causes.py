@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.cause import (
-    TRACEBACK,
     judge_launcher,
     judge_rank,
     last_exception,
@@ -20,6 +19,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.cause import
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness, read_likeness
 from ansible_collections.muster.train.plugins.module_utils._records.phases import SILENT
+from ansible_collections.muster.train.plugins.module_utils._records.raised import TRACEBACK
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RankFailure, RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.stamps import seconds_of
 
@@ -69,7 +69,7 @@ class Cause:
             numbers = [number for number, line in enumerate(tail) if begin in line]
             if numbers:
                 return tail[numbers[-1] :]
-        return []
+        return self.traceback
 
 
 @frozen
@@ -120,6 +120,8 @@ def _end_of_training(progress: Progress | None) -> str:
 
 def _of_rank(node: str, rank: RankFailure, end_of_training: str) -> Failure:
     how = f"killed by {rank.signal}" if rank.signal else f"exited with code {rank.exit_code}"
+    if rank.signal is None and rank.exit_code is None:
+        how = "raised an exception and did not end"
     words = message_of(rank, rank.message)
     if not words and not end_of_training and rank.signal == "SIGABRT" and _THREAD in "\n".join(rank.log_tail):
         words = _AT_EXIT

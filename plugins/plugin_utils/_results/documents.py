@@ -42,6 +42,7 @@ COMPARED = ("runs", "differences", "metrics", "same", "unknown", "repeats")
 KEYS: dict[str, dict[str, Any]] = {
     "launch": {**OF_RUN, "plan": None},
     "benchmark": {**OF_RUN, "plan": None, "benchmark": None},
+    "pairs": {**OF_RUN, "plan": None, "pairs": None},
     "status": {**OF_RUN, "waiting": []},
     **dict.fromkeys(("follow", "stop", "collect"), OF_RUN),
     "sweep": OF_SWEEP,

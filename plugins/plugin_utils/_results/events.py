@@ -5,7 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ansible_collections.muster.train.plugins.module_utils._records.run import EndedAttempt, GangSummary, RunRecord
+from ansible_collections.muster.train.plugins.module_utils._records.run import (
+    EndedAttempt,
+    GangSummary,
+    RunRecord,
+    RunWarning,
+)
 
 from .._text.table import one_line
 
@@ -53,6 +58,17 @@ def disk_text(runs: Iterable[RunRecord]) -> str | None:
     number = len(warnings) - SHOWN
     more = f", and {'that' if number == 1 else 'those'} of {number} more" if number > 0 else ""
     return f"the disk {', that '.join(disks)}{more}: check the last checkpoint"
+
+
+def raised_text(warnings: Iterable[RunWarning]) -> str | None:
+    """Return in one line which rank raised an exception and has not ended; None where none did."""
+    raised = [warning for warning in warnings if warning.kind == "raised"]
+    if not raised:
+        return None
+    first = min(raised, key=lambda warning: warning.at or "")
+    others = f", and {len(raised) - 1} more" if len(raised) > 1 else ""
+    where = f"{one_line(first.node or '?')}: rank {first.rank}"
+    return f"{where} has not ended since it raised {one_line(first.text or 'an exception', WHY)}{_at(first.at)}{others}"
 
 
 def _number(ended: EndedAttempt) -> int:

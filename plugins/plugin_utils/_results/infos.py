@@ -12,8 +12,9 @@ from ansible_collections.muster.train.plugins.module_utils._records.gang import 
 from ansible_collections.muster.train.plugins.module_utils._records.hidden import HiddenRuns
 from ansible_collections.muster.train.plugins.module_utils._records.holder import LaunchHolder
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness, read_likeness
+from ansible_collections.muster.train.plugins.module_utils._records.listed_run import ListedRun
 from ansible_collections.muster.train.plugins.module_utils._records.remaining import RemainingFiles
-from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun, RunRecord
+from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.module_utils._records.stacks import RankStacks
 
 from .._cluster.node import Silent, silent_of

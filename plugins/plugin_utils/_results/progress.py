@@ -20,6 +20,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import (
 from ansible_collections.muster.train.plugins.module_utils._records.transport import TransportVerdict
 
 from .._text.table import one_line
+from .events import raised_text
 from .verdict import NO_METRICS
 
 # The part of its steps by which a node may be behind the fastest one, and the steps that are too few to compare.
@@ -34,7 +35,8 @@ class Sample:
     """One read of the head: seconds since the launcher's start, and the workload's progress if it has any.
 
     begun: the launchers of all nodes were started, or the run has ended by now. why: the reason of the phase.
-    verdict: the run's, once it has ended. attempt: counted from 0. stalled: which storage does not answer.
+    verdict: the run's, once it has ended. attempt: counted from 0. stalled: which storage does not answer, and which
+    rank does not end.
     pace: how the nodes move, as the head sees it. hang: what the ranks wait for, while the run hangs. transport: which
     fabric they use, as NCCL's logs have proved it.
     """
@@ -87,7 +89,7 @@ def sample_of(run: RunRecord, heartbeat: Heartbeat) -> Sample | None:
         why=one_line(run.why or ""),
         verdict=run.end.verdict if over and run.end and run.end.verdict in ENDED else None,
         attempt=run.attempt or 0,
-        stalled="" if over else stall_text(heartbeat.stalled),
+        stalled="" if over else "  ".join(filter(None, (stall_text(heartbeat.stalled), raised_text(heartbeat.raised)))),
         pace=heartbeat.pace if run.phase == "running" else None,
         hang=None if over else run.hang,
         transport=run.transport,

@@ -22,7 +22,7 @@ from .._text.table import node_names, one_line
 from . import causes
 from .blocking_ranks import find_blocking_ranks
 from .causes import Cause, Failure
-from .events import disk_text
+from .events import disk_text, raised_text
 from .transports import failure_of
 
 DRAINING = ("stopping", "drained")
@@ -152,6 +152,8 @@ def judge(runs: Sequence[RunRecord]) -> Verdict:
         why = f"succeeded, but {'; and '.join(filter(None, doubts))}"
     elif full:
         consequences.append(full)
+    if active and (raised := raised_text(warning for run in parts for warning in run.warnings)):
+        consequences.append(raised)
     if verdict in ENDED:
         consequences += [f"{run.node}: still {run.phase}" for run in active]
     started = [run.started for run in parts if run.started]

@@ -34,6 +34,7 @@ STAGES = {
     "launch.start": Stage("started {}", reported=True),
     # Of a launch that did not start on all nodes.
     "launch.withdraw": Stage("withdrew this launch from {}", unchanged="found nothing of this launch on {}"),
+    "preflight.connect": Stage("tried connections from {}"),
     f"{PREFIX}node_facts": Stage("gathered {}"),
     f"{PREFIX}run_info": Stage("read the run on {}"),
     f"{PREFIX}run_stacks": Stage("took the stacks on {}"),

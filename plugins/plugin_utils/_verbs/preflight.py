@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`preflight`: every node is asked once for its facts, and all checks judge them together.
+"""`preflight`: every node is asked for its facts, and all checks judge them together.
 
 A node looks at what a launch without parameters would use there, and tries to reach the head at a port of the ranks.
+Nodes on different machines are asked once more, to connect to each other at the addresses that these facts have.
 Its silence is a result, too. The results are printed, and written as JSON and as a page where they are asked for.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.health import Reach
 
 from .._action.files import relative
 from .._checks.model import Cluster, Launch
@@ -19,6 +23,9 @@ from .._checks.policy import CheckPolicy
 from .._checks.report import Report, document, problems, render, report_on, stops, verdict
 from .._checks.variables import VARIABLES as CHECK_VARIABLES
 from .._checks.variables import read_checks
+from .._cluster.connections import TriedConnection, plan_connections
+from .._cluster.head_name import decide_address
+from .._cluster.node import Node
 from .._cluster.policy import NAMES, OF_CONTAINER, OF_LIBRARY, ClusterPolicy
 from .._cluster.profilers import PROFILERS, input_of, profiler_of
 from .._findings.errors import ReportedError
@@ -31,7 +38,8 @@ from .answers import read_node_answers
 from .files import json_file, page_file
 from .step import Conclude, Conclusion, Play, Tone, WantedFile, ask
 
-FACTS = "preflight__facts"  # as the role registers them
+# As the role registers them.
+FACTS, CONNECTIONS, REACH = "preflight__facts", "preflight__connections", "preflight__reach"
 DOCUMENT, STOP_ON = "preflight_json", "preflight__stop_on"
 POLICY = (*NAMES, *OF_CONTAINER, *OF_LIBRARY, *CHECK_VARIABLES, DOCUMENT, STOP_ON)
 OF_FACTS = (
@@ -77,6 +85,50 @@ def _given(*values: Any) -> list[Any]:
 
 
 @Conclude
+def choose_connections(play: Play) -> Conclusion:
+    """Choose which nodes try to connect to which, by the addresses that they have."""
+    policy, faults = ClusterPolicy.read(play.read_policy(POLICY))
+    nodes = [] if faults else [node for node in read_node_answers(play, FACTS) if isinstance(node, Node)]
+    facts = {node.name: node.facts for node in nodes if node.facts.net is not None}
+    if len(facts) < 2 or nodes[0].name not in facts:
+        return Conclusion(result={"connections": []})
+    address, _findings = decide_address(facts, policy.head_address, nodes[0].address)
+    return Conclusion(result={"connections": list(map(dataclasses.asdict, plan_connections(facts, address.value)))})
+
+
+@ask("node_facts")
+def connect(play: Play, host: str) -> dict[str, Any] | None:
+    """Let a node connect to others, if it has to."""
+    begun = [connection for connection in _planned(play) if connection.source == host]
+    if not begun:
+        return None
+    policy = play.read_policy(("launch_workdir", "launch_code_dir"))
+    options = {"workdir": policy.get("launch_workdir"), "code_dir": policy.get("launch_code_dir")}
+    targets = [connection.text for connection in begun]
+    return {**{name: value for name, value in options.items() if value}, "reach": targets, "subset": ["reach"]}
+
+
+def _planned(play: Play) -> list[TriedConnection]:
+    answer = play.read_answer(play.request["nodes"][0], CONNECTIONS) or {}
+    return [TriedConnection(**plain(item)) for item in answer.get("connections", ())]
+
+
+def _tried(play: Play) -> dict[str, tuple[TriedConnection, ...]]:
+    """Return the connections that were tried, by the node at which they ended."""
+    results: dict[tuple[str, str, int], Reach] = {}
+    for node in play.request["nodes"]:
+        facts = plain(((play.read_answer(node, REACH) or {}).get("ansible_facts") or {}).get("node")) or {}
+        for item in map(Reach.from_dict, facts.get("reach") or ()):
+            results[node, item.address, item.port] = item
+    tried: dict[str, tuple[TriedConnection, ...]] = {}
+    for connection in _planned(play):
+        result = results.get((connection.source, connection.address, connection.port))
+        ended = dataclasses.replace(connection, result=result)
+        tried[connection.target] = (*tried.get(connection.target, ()), ended)
+    return tried
+
+
+@Conclude
 def check(play: Play) -> Conclusion:
     """Run all checks on what the nodes answered; code is the verb's exit code."""
     received = time.time()
@@ -104,7 +156,7 @@ def _judge(play: Play, policy: ClusterPolicy, checks: CheckPolicy, received: flo
     request = play.request
     defaults = play.read_values(request["nodes"][0], ["launch_defaults"]).get("launch_defaults") or {}
     launch = Launch.by_default(defaults, Invocation.of(request))
-    cluster = Cluster({}, checks=checks, policy=policy, launch=launch, received=received)
+    cluster = Cluster({}, checks=checks, policy=policy, launch=launch, received=received, connections=_tried(play))
     settings, _refused = standing(defaults, request["parameters"]["mode"])
     return report_on(cluster.with_answers(read_node_answers(play, FACTS), users_of(settings, policy.env)))
 

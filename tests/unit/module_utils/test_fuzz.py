@@ -49,6 +49,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.gang import 
 )
 from ansible_collections.muster.train.plugins.module_utils._records.nccl_log import NcclLog
 from ansible_collections.muster.train.plugins.module_utils._records.nccl_verdict import NcclExpectation, judge
+from ansible_collections.muster.train.plugins.module_utils._records.raised import read_raised
 from ansible_collections.muster.train.plugins.module_utils._records.run import MemlockLimits, Progress, RunWarning
 from ansible_collections.muster.train.plugins.module_utils._records.transport import NodeTransport, TransportFinding
 from ansible_collections.muster.train.plugins.module_utils._software.code import parse_excludes, parse_status
@@ -63,6 +64,7 @@ from ansible_collections.muster.train.plugins.module_utils._software.versions im
     parse_rccl_header,
     parse_torch_version,
 )
+from ansible_collections.muster.train.plugins.module_utils._system import cpus
 from ansible_collections.muster.train.plugins.module_utils._system.disks import parse_mountinfo
 from ansible_collections.muster.train.plugins.module_utils._system.gpu_processes import parse_users
 from ansible_collections.muster.train.plugins.module_utils._system.kernel import parse_chosen, parse_command_line
@@ -76,7 +78,6 @@ from ansible_collections.muster.train.plugins.module_utils._system.limits import
     parse_limits,
     parse_memlock,
 )
-from ansible_collections.muster.train.plugins.module_utils._system.machine import parse_cpu_list
 from ansible_collections.muster.train.plugins.module_utils._system.memory import parse_meminfo
 from ansible_collections.muster.train.plugins.module_utils._system.processes import parse_mark, parse_switches
 from ansible_collections.muster.train.plugins.module_utils._system.slurm import parse_slurm_groups
@@ -207,7 +208,8 @@ def mutate(text: str, chance: random.Random) -> str:
 
 
 PARSERS = [
-    *(parse_addresses, parse_routes, parse_listeners, parse_memlock, parse_cpu_list, parse_status, parse_mountinfo),
+    *(parse_addresses, parse_routes, parse_listeners, parse_memlock, parse_status, parse_mountinfo),
+    *(cpus.parse_cpu_list, cpus.parse_cpu_max, cpus.parse_groups, lambda text: read_raised(text.splitlines())),
     *(parse_cgroup, parse_environ, parse_chosen, parse_command_line, parse_cap_ipc_lock_alone, parse_limits),
     *(parse_hosts, parse_meminfo, parse_errors, parse_info, parse_image, parse_gpu_containers, parse_daemon),
     *(parse_trace, parse_cpu, parse_io, parse_slurm_groups),
@@ -223,15 +225,8 @@ PARSERS = [
         parse_hypervisor,
         parse_topology_setting,
     ),
-    *(
-        parse_excludes,
-        parse_patterns,
-        parse_pth,
-        parse_pyvenv,
-        parse_rccl_header,
-        parse_torch_version,
-        parse_version_of_docker,
-    ),
+    *(parse_excludes, parse_patterns, parse_pth, parse_pyvenv),
+    *(parse_rccl_header, parse_torch_version, parse_version_of_docker),
     *(parse_metrics_csv, parse_printed, parse_faulthandler, parse_py_spy, parse_nccl_log),
 ]
 

@@ -14,8 +14,10 @@ from typing import Callable
 from ..._host import pci, sysfs
 from ..._host.host import Host
 from ..._records.gpu import Device, Gpu, Link
+from ..gone import pci_faults
 from . import tools
 from .kfd import Kfd, KfdNode, read_memory, read_nodes, read_processors, read_relations
+from .lost import find_lost
 
 MIB = 1024 * 1024
 _PARTITION = re.compile(r"[A-Z]{2,4}")
@@ -61,6 +63,7 @@ def read(host: Host, warn: Callable[[str], None]) -> Gpu:
         runtime_version=sysfs.text(host, "/opt/rocm/.info/version"),
         devices=devices,
         links=[Link(a, b, word) for a, b, word in known if word],
+        faults=[*find_lost(host, kfd), *pci_faults(host, devices)],
     )
 
 

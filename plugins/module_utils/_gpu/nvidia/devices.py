@@ -20,8 +20,10 @@ from ..._host.budget import Budget
 from ..._host.command import NO_ANSWER, CommandResult
 from ..._host.host import Host
 from ..._host.probe import run_probes
-from ..._records.gpu import Device, Gpu, Link, NicLink
+from ..._records.gpu import Device, Gpu, GpuFault, Link, NicLink
+from ..gone import pci_faults
 from . import driver, smi_output
+from .failure import NOT_KNOWN, kind_of, parse_failure
 from .smi_output import SmiAnswer, SmiGpu
 from .topology import Topology, nic_relation, nvlinks, parse_topology
 
@@ -32,6 +34,8 @@ VERSIONS = ("nvidia-smi", "-q", "-d", "COMPUTE")
 EVERYTHING = ("nvidia-smi", "-q", "-x")
 LIST = ("nvidia-smi", "-L")
 CALL_CAP_S = 5.0
+# A driver that does not stay loaded needs a second or two for each GPU, in every call; one that hangs never answers.
+PATIENCE_S = 20.0
 # Many times what it prints for 16 GPUs; a longer answer is not read.
 ANSWER_LIMIT = 1024 * 1024
 UNKNOWN = {
@@ -59,13 +63,8 @@ def read(host: Host, warn: Warn, cap: float = CALL_CAP_S) -> Gpu:
         smi.fail(TOPOLOGY, f"no table: {CommandResult(0, answers[TOPOLOGY], '').why(cap)}")
     answer = smi_output.parse_query(answers.get(DEVICES, ""))
     versions = smi_output.parse_log(answers.get(VERSIONS, ""))
-    if not answer.gpus and DEVICES not in smi.given_up:
-        answer = smi_output.parse_xml(smi.ask_again(EVERYTHING))
-        if answer.gpus:
-            smi.forget(DEVICES)
-    for gpu in answer.gpus:
-        if gpu.trouble:
-            warn(f"nvidia-smi reports for GPU {gpu.index}: {gpu.trouble}")
+    if not answer.gpus:
+        answer = smi.ask_for_devices()
     partitions: dict[str, list[tuple[str, str]]] = {}
     if any(gpu.mig for gpu in answer.gpus):
         partitions = smi_output.parse_list(smi.ask_again(LIST))
@@ -77,26 +76,45 @@ def read(host: Host, warn: Warn, cap: float = CALL_CAP_S) -> Gpu:
         topology = parse_topology("")  # whichever tool printed it, the GPUs are NVIDIA's
         foreign = False
     devices, places = _devices(host, answer, topology, partitions, warn)
+    openable = present(host)
     return Gpu(
         vendor=None if foreign else "nvidia",
-        count=0 if foreign else present(host) or len(answer.gpus) or len(topology.gpus),
+        count=0 if foreign else openable or len(answer.gpus) or len(topology.gpus),
         driver_version=answer.driver_version or versions.driver_version or driver.driver_version(host),
         runtime_version=versions.runtime_version or answer.runtime_version,
         devices=devices,
         links=_links(topology, places, devices),
         nics=dict(topology.legend),
         nic_links=_nic_links(topology, places),
+        faults=[]
+        if foreign or not devices
+        else _faults(answer, topology, smi.fault, openable) or pci_faults(host, devices),
     )
+
+
+def _faults(answer: SmiAnswer, topology: Topology, fault: GpuFault | None, openable: int) -> list[GpuFault]:
+    """Return why nvidia-smi lists no GPU or too few, or else what it prints instead of values for single ones."""
+    if len(answer.gpus) < max(1, openable):
+        # A tool that cannot run says nothing where its table lists GPUs, or where no GPU can be opened anyway.
+        moot = topology.gpus or not openable
+        return [] if fault is None or (fault.kind == NOT_KNOWN and moot) else [fault]
+    return [
+        GpuFault(kind_of(gpu.trouble) or "other", gpu.trouble, "nvidia-smi", gpu.pci_address or f"GPU {gpu.index}")
+        for gpu in answer.gpus
+        if gpu.trouble
+    ]
 
 
 class _Smi:
     """nvidia-smi and its failures: one warning for each reason."""
 
     def __init__(self, host: Host, warn: Warn, cap: float) -> None:
+        self._host = host
         self._budget = Budget(host)
         self._warn = warn
         self._cap = cap
         self._failures: dict[tuple[str, ...], str] = {}
+        self.fault: GpuFault | None = None
         self.given_up: set[tuple[str, ...]] = set()
 
     def ask(self, *commands: tuple[str, ...]) -> dict[tuple[str, ...], str]:
@@ -112,6 +130,23 @@ class _Smi:
                 answers[command] = result.out
         return answers
 
+    def ask_for_devices(self) -> SmiAnswer:
+        """Ask once more for the devices that --query-gpu did not list.
+
+        If it gave no answer in time, alone and with patience; if it failed, in the words that old drivers know.
+        """
+        late = DEVICES in self.given_up
+        command, limit_s = (DEVICES, PATIENCE_S) if late else (EVERYTHING, self._budget.left(self._cap))
+        result = self._host.run(command, limit_s) if late else self._budget.run(command, self._cap)
+        answer = (smi_output.parse_query if late else smi_output.parse_xml)(result.out)
+        if answer.gpus:
+            self._failures.pop(DEVICES, None)
+            if late:
+                self._warn(f"nvidia-smi needed more than {self._cap:g} s: does the driver stay loaded (persistence)?")
+        elif late or result.rc is not None:
+            self.fault = parse_failure(result, limit_s)
+        return answer
+
     def ask_again(self, command: tuple[str, ...]) -> str:
         """Run one more command and return its output, empty if it failed."""
         limit_s = self._budget.left(self._cap)
@@ -120,6 +155,8 @@ class _Smi:
 
     def _judge(self, command: tuple[str, ...], result: CommandResult, limit_s: float) -> bool:
         """Return whether the output can be used; limit_s is the time in s that the command had."""
+        if command == DEVICES:
+            self.fault = parse_failure(result, limit_s)
         if result.missing or result.timed_out:
             if result.timed_out:
                 self.given_up.add(command)
@@ -131,6 +168,7 @@ class _Smi:
             rest = dataclasses.replace(result, out=smi_output.other_lines(result.out))
             if rest.out.strip() or rest.err.strip():
                 self._warn(f"nvidia-smi --query-gpu: {rest.why(limit_s)}")
+                self.fault = parse_failure(rest, limit_s)
             return True
         elif result.rc != 0 or command == DEVICES or not result.out.strip():
             self.fail(command, result.why(limit_s))
@@ -141,10 +179,6 @@ class _Smi:
     def fail(self, command: tuple[str, ...], why: str) -> None:
         """Remember why a command gave no answer."""
         self._failures[command] = why
-
-    def forget(self, command: tuple[str, ...]) -> None:
-        """Drop the failure of a command whose answer another command gave."""
-        self._failures.pop(command, None)
 
     def report(self) -> None:
         """Warn once for each reason, with the commands and what is unknown."""

@@ -93,7 +93,7 @@ def _gpu(index: int, values: Sequence[str]) -> SmiGpu:
 
 def _in_brackets(value: str) -> str | None:
     """Return what is printed instead of a value ("[GPU is lost]"), None for a value."""
-    if value in _NOT_THERE:
+    if value in (*_NOT_THERE, "ERR!"):
         return value
     return value[1:-1] if value.startswith("[") and value.endswith("]") else None
 

@@ -11,7 +11,7 @@ import signal
 import time
 from typing import Any
 
-from ..._records.cause import judge_launcher, judge_rank, likeliest_first
+from ..._records.cause import judge_launcher, judge_rank, likeliest_first, message_of
 from ..._records.job import Job
 from ..._records.likeness import Likeness
 from ..._records.run import Progress, RankFailure
@@ -26,6 +26,7 @@ from .metrics.metrics import Metrics
 from .output import Output
 from .place import WITHOUT_TORCHRUN, place_of
 from .prepared import Prepared, checkpoint_dirs
+from .stuck import find_stuck
 from .workers import Workers
 
 # A failing rank takes others with it; on a large node the likeliest causes are enough.
@@ -68,6 +69,7 @@ class Attempt:
         self._background_stop: str | None = None  # why it was stopped after its launcher had ended
         self._background_end: str | None = None  # what a successful launcher left in the background, and its end
         self._given_up: str | None = None
+        self._stuck: RankFailure | None = None  # the rank because of which it is given up
         self.progress: Progress | None = None
         self.saved = False
         # Those that a program which starts them itself has reported, None where the plan gives them.
@@ -158,6 +160,18 @@ class Attempt:
         metrics = self.progress
         return self.output.step() if metrics is None or metrics.step is None else metrics.step
 
+    def stuck_rank(self) -> RankFailure | None:
+        """Return the rank that has raised an exception for some time and has not ended, None where none has."""
+        is_over = self.failed or self.child.code is not None or self.why is not None
+        return None if is_over else find_stuck(self.output)
+
+    def end_stuck(self, rank: RankFailure) -> None:
+        """End it where a rank has not ended for too long after its exception."""
+        if self._job.traceback_grace and time.time() - (rank.time or 0.0) >= self._job.traceback_grace:
+            self._stuck = rank
+            grace = self._job.traceback_grace
+            self.give_up(f"rank {rank.rank} has not ended for {grace} s after {message_of(rank, rank.message)}")
+
     def give_up(self, why: str) -> None:
         """End it because this node cannot take part in a run any more."""
         if self.why is None and self.child.code is None:
@@ -229,8 +243,15 @@ class Attempt:
     def verdict(self) -> tuple[str, dict[str, Any], bool]:
         """Return (phase, fields of the state, whether processes stay) of what it is now."""
         if self._given_up is not None:
-            given_up = {"why": self._given_up, "likeness": int(Likeness.OWN), "log_dropped": self.output.dropped()}
-            return "failed", given_up, True
+            given_up: dict[str, Any] = {
+                "why": self._given_up,
+                "likeness": int(Likeness.OWN),
+                "log_dropped": self.output.dropped(),
+            }
+            if self._stuck is not None:
+                record = self._stuck.to_dict()
+                given_up.update(first=record, failures=[record], likeness=self._stuck.likeness)
+            return "failed", given_up, self._stuck is None
         if self.child.code is None and self._killed_at is None:
             return "failed", {"why": "a rank failed; torchrun is stopping the node's other ranks"}, False
         code = self.child.code if self.child.code is not None else -signal.SIGKILL
@@ -256,7 +277,7 @@ class Attempt:
             record = {"rank": self._own_rank, "local_rank": 0, "code": code, "time": time.time()}
             failures = [launcher_failure.describe(record)]
         if self._workers is None:
-            failures = [dataclasses.replace(failure, log_tail=self.output.tail(failure.rank)) for failure in failures]
+            failures = [self.output.explained(failure) for failure in failures]
         memory = self._memory.explain()
         if memory is not None:
             failures = launcher_failure.blame_memory(failures, self._memory.kills(), memory)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from .. import files
 from ..disk import DiskThread
+from .printed import Printed
 
 LONGEST_LINE = 64 * 1024
 # Lines of a log in the state, and bytes per line: the state must fit into the space reserved for it.
@@ -58,6 +59,7 @@ class CappedLog:
         self.dropped = 0
         self.step: int | None = None  # the last one that a line names
         self.tail: collections.deque[str] = collections.deque(maxlen=TAIL_LINES)
+        self.printed = Printed()
         self._part = max(4096, limit // 3)
         self._descriptor: int | None = None
         self._size = 0
@@ -122,6 +124,7 @@ class CappedLog:
         for line in lines[-TAIL_LINES:]:
             self.tail.append(_text(line))
             self.step = step_in(self.tail[-1], self.step)
+        self.printed.take(lines, now, self.step)
         data = b"".join(prefix + line + b"\n" for line in lines)
         self._disk.add(functools.partial(self._save, data), len(data))
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import fcntl
 import functools
 import os
@@ -11,6 +12,8 @@ import selectors
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+from ..._records.cause import with_output
+from ..._records.run import RankFailure
 from .. import files
 from ..disk import DiskThread
 from ..process_tree import PIPES
@@ -149,6 +152,12 @@ class Output:
         """Return the last lines of a rank (None: the launcher), kept in memory for a full disk's sake."""
         log = self.logs.get(rank)
         return list(log.tail) if log else []
+
+    def explained(self, failure: RankFailure) -> RankFailure:
+        """Return a rank's failure with what it printed of its reason, and its last lines."""
+        log = self.logs.get(failure.rank)
+        failure = dataclasses.replace(failure, log_tail=self.tail(failure.rank))
+        return failure if log is None else with_output(failure, log.printed.raised, log.printed.warnings)
 
     def close(self) -> None:
         """Write everything out, close the logs and remove the pipes."""

@@ -13,8 +13,8 @@ import re
 import signal
 from collections.abc import Sequence
 
-from ..._records.cause import TRACEBACK
 from ..._records.job import Job
+from ..._records.raised import TRACEBACK
 from ..._records.run import RankFailure
 from .launcher_failure import describe
 from .logs import TAIL_LINES

@@ -11,7 +11,7 @@ from ..._records.gang import NodeSign
 from ..._records.hang import Hang, NodeLook
 from ..._records.job import Job
 from ..._records.likeness import Likeness
-from ..._records.run import Pace, StalledNode
+from ..._records.run import Pace, RunWarning, StalledNode
 from ..._records.transport import TransportVerdict
 from .frames import short
 
@@ -67,6 +67,10 @@ class Gang:
 
     def stalled_nodes(self) -> list[StalledNode]:
         """Return what the head knows of nodes whose storage does not answer, on any other node of itself nothing."""
+        return []
+
+    def raised(self) -> list[RunWarning]:
+        """Return what the head knows of ranks that raised an exception and have not ended, nothing on other nodes."""
         return []
 
     def statuses(self, now: float) -> list[dict[str, Any]] | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..._records.hang import Hang, NodeLook
 from ..._records.job import Job
-from ..._records.run import Pace, StalledNode
+from ..._records.run import Pace, RunWarning, StalledNode
 from ..._records.transport import TransportVerdict
 from .base import GOODBYE_S, STALLED_S, Gang, heartbeat_s, is_pause, launch_identity
 from .coordinator import OVER, RUN, Coordinator
@@ -153,6 +153,9 @@ class Head(Gang):
             seconds[0] = self.stalled_s
         longest = sorted(seconds, key=lambda number: -seconds[number])[:NAMES_SHOWN]
         return [StalledNode(self.coordinator.nodes[number].name, seconds[number]) for number in longest]
+
+    def raised(self) -> list[RunWarning]:
+        return self._signs.raised()[:NAMES_SHOWN]
 
     def statuses(self, now: float) -> list[dict[str, Any]] | None:
         self._signs.note(0, self.sign, self.stalled_s, now)

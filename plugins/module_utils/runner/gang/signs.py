@@ -15,7 +15,7 @@ from ..._records.document import as_number
 from ..._records.frozen import frozen
 from ..._records.gang import EXITED, NodeSign
 from ..._records.known import as_dict
-from ..._records.run import Pace
+from ..._records.run import Pace, RunWarning
 from ..._text.stamps import utc
 from .ranks import GangNode
 
@@ -70,6 +70,11 @@ class Signs:
     def latest(self, attempt: int) -> dict[int, tuple[float, dict[str, Any]]]:
         """Return the last sign of each node that is of this attempt, and when it came."""
         return {number: item for number, item in self._signs.items() if item[1].get("attempt") == attempt}
+
+    def raised(self) -> list[RunWarning]:
+        """Return the ranks that raised an exception and have not ended, by the last sign of each node."""
+        warnings = (NodeSign.from_dict(sign).warnings for _came, sign in self._signs.values() if sign.get("warnings"))
+        return [warning for of_node in warnings for warning in of_node if warning.kind == "raised"]
 
     def statuses(self, nodes: Sequence[GangNode], now: float) -> list[dict[str, Any]]:
         """Return the status of each node as plain data."""

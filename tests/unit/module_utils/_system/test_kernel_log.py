@@ -15,12 +15,12 @@ from ansible_collections.muster.train.plugins.module_utils._system.kernel_log im
     ERROR_LIMIT,
     JOURNAL,
     Line,
-    error_of,
     errors_of,
     parse_dmesg,
     parse_journal,
     read_kernel_log,
 )
+from ansible_collections.muster.train.plugins.module_utils._system.kernel_messages import parse_error
 from ansible_collections.muster.train.tests.support.machines import Machine
 from ansible_collections.muster.train.tests.support.this_machine import OwnMachine, answer
 
@@ -39,6 +39,16 @@ BORING = [
     "nvidia-nvswitch3: open (major=510)",
     "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  570.124.06",
     "mlx5_core 0000:81:00.0: Port module event: module 0, Cable plugged",
+    "nvidia-nvlink: Nvlink Core is being initialized, major device number 510",
+    "nvidia-nvlink: Unregistered Nvlink Core, major device number 510",
+    "NVRM: GPU 0000:3b:00.0: UVM fault buffer of GSP client is enabled",
+    "amdgpu 0000:c1:00.0: amdgpu: GPU reset begin!",
+    "amdgpu 0000:c1:00.0: amdgpu: GPU reset(2) succeeded!",
+    "amdgpu 0000:c1:00.0: amdgpu: GPU reset end with ret = 0",
+    "amdgpu 0000:c1:00.0: [drm] device wedged, but recovered through reset",
+    "amdgpu 0000:c1:00.0: amdgpu: ring gfx_0.0.0 uses VM inv eng 0 on hub 0",
+    "nvidia 0000:3b:00.0: probe of device done",
+    "usb 1-2: device descriptor read/64, error -110: timeout",
 ]
 JOURNALCTL = shlex.join(JOURNAL)
 
@@ -63,6 +73,44 @@ def entry(message: object, micros: object = "1500000") -> dict[str, object]:
             "amdgpu 0000:c1:00.0: amdgpu: 1 uncorrectable hardware errors detected in total in gfx",
             ("ras", None, "0000:c1:00.0"),
         ),
+        (
+            "NVRM: Xid (PCI:0000:3b:00): 63, pid=77, Row Remapper: New row (0x1) marked for remapping, reset gpu to "
+            "activate.",
+            ("remap", None, "0000:3b:00.0"),
+        ),
+        ("NVRM: Xid (PCI:0000:3b:00): 63, Dynamic Page Retirement: New page retired", ("xid", 63, "0000:3b:00.0")),
+        ("NVRM: GPU 0000:4f:00.0: GPU has fallen off the bus.", ("bus", None, "0000:4f:00.0")),
+        ("NVRM: GPU at 0000:4f:00 has fallen off the bus.", ("bus", None, "0000:4f:00.0")),
+        (
+            "NVRM: The NVIDIA GPU 0000:01:00.0\nNVRM: (PCI ID: 10de:2330) installed in this system has\nNVRM: "
+            "fallen off the bus and is not responding to commands.".replace("\n", " "),
+            ("bus", None, "0000:01:00.0"),
+        ),
+        ("NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x62:0x55:1784)", ("init", None, "0000:01:00.0")),
+        ("NVRM: GPU 0000:01:00.0: rm_init_adapter failed, device minor number 0", ("init", None, "0000:01:00.0")),
+        ("NVRM: RmInitAdapter failed! (0x26:0x38:1084)", ("init", None, None)),
+        ("NVRM: GPU0 kgspInitRm_IMPL: cannot bootstrap riscv/gsp: 0x65", ("gsp", None, None)),
+        ("NVRM: _kgspBootGspRm: unexpected WPR2 already up, cannot proceed with booting GSP", ("gsp", None, None)),
+        ("NVRM: GPU0 knvlinkCoreGetRemoteDeviceInfo: Link training failed on link 3", ("nvlink", None, None)),
+        ("nvidia-nvlink: Fatal error on link 4", ("nvlink", None, None)),
+        (
+            "amdgpu 0000:83:00.0: amdgpu: uncorrectable hardware error(ERREVENT_ATHUB_INTERRUPT) detected!",
+            ("ras", None, "0000:83:00.0"),
+        ),
+        ("amdgpu 0000:83:00.0: amdgpu: amdgpu_device_ip_init failed", ("init", None, "0000:83:00.0")),
+        ("amdgpu 0000:83:00.0: amdgpu: Fatal error during GPU init", ("init", None, "0000:83:00.0")),
+        ("amdgpu: probe of 0000:83:00.0 failed with error -22", ("init", None, "0000:83:00.0")),
+        ("amdgpu 0000:83:00.0: amdgpu: device lost from bus!", ("bus", None, "0000:83:00.0")),
+        ("amdgpu 0000:83:00.0: amdgpu: GPU reset end with ret = -110", ("reset failed", None, "0000:83:00.0")),
+        ("amdgpu 0000:83:00.0: amdgpu: GPU reset(3) failed", ("reset failed", None, "0000:83:00.0")),
+        (
+            "amdgpu 0000:83:00.0: amdgpu: ring sdma0 timeout, signaled seq=12, emitted seq=14",
+            ("ring", None, "0000:83:00.0"),
+        ),
+        (
+            "[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring comp_1.0.0 timeout, signaled seq=1, emitted seq=2",
+            ("ring", None, None),
+        ),
         (SLOW, ("mlx5", None, "0000:81:00.0")),
         (
             "mlx5_core 0000:81:00.1: mlx5_pcie_event:301:(pid 9): Detected insufficient power on the PCIe slot (27W).",
@@ -75,12 +123,12 @@ def entry(message: object, micros: object = "1500000") -> dict[str, object]:
     ],
 )
 def test_lines_with_an_error(text: str, expected: tuple[str, int | None, str]) -> None:
-    assert error_of(Line(1.5, text)) == KernelError(*expected, text=text, monotonic_s=1.5)
+    assert parse_error(text, 1.5) == KernelError(*expected, text=text, monotonic_s=1.5)
 
 
 @pytest.mark.parametrize("text", BORING)
 def test_lines_without_an_error(text: str) -> None:
-    assert error_of(Line(1.5, text)) is None
+    assert parse_error(text, 1.5) is None
 
 
 def test_lines_of_a_kind_are_one() -> None:
@@ -91,6 +139,26 @@ def test_lines_of_a_kind_are_one() -> None:
     ]
     storm = [Line(None, f"NVRM: Xid (PCI:0000:3b:00): {code}, x") for code in range(ERROR_LIMIT * 2)]
     assert len(errors_of(storm)) == ERROR_LIMIT
+
+
+RESET = "amdgpu 0000:c1:00.0: amdgpu: GPU reset(1) succeeded!"
+LOADED = "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  570.124.06  Release Build"
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ([RAS, RESET], {"ras": 1.0}),
+        ([RESET, RAS], {"ras": None}),
+        ([RAS, RESET, RAS], {"ras": None}),
+        ([RAS, RESET.replace("c1", "c6")], {"ras": None}),
+        ([LOADED, XID, "nvidia 0000:3b:00.0: reset done"], {"xid": 2.0}),
+        ([XID, RAS, SLOW, LOADED], {"xid": 3.0, "ras": None, "mlx5": None}),
+    ],
+)
+def test_whether_the_gpu_was_reset_since(texts: list[str], expected: dict[str, float | None]) -> None:
+    errors = errors_of([Line(float(second), text) for second, text in enumerate(texts)])
+    assert {error.kind: error.reset_s for error in errors} == expected
 
 
 def test_journal() -> None:

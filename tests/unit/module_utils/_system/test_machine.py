@@ -11,40 +11,10 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._gpu.devices import read_presence
 from ansible_collections.muster.train.plugins.module_utils._records.node import Systemd
 from ansible_collections.muster.train.plugins.module_utils._system.machine import (
-    parse_cpu_list,
-    read_cpus,
     read_identity,
     read_systemd,
 )
 from ansible_collections.muster.train.tests.support.machines import Machine, load
-
-
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("0", 1),
-        ("0-7", 8),
-        ("0-55,112-167", 112),
-        ("3,5, 9", 3),
-        ("0-4000000000", 4000000001),
-        ("", None),
-        ("a-b", None),
-        ("7-0", None),
-        ("1-2-3", None),
-    ],
-)
-def test_cpu_list(text: str, count: int | None) -> None:
-    assert parse_cpu_list(text) == count
-
-
-@pytest.mark.parametrize(("name", "cpus"), [("laptop", 8), ("hgx_h100", 112), ("mi300x", 96), ("container", 1)])
-def test_cpus_this_process_may_use(tmp_path: Path, name: str, cpus: int) -> None:
-    assert read_cpus(load(name, tmp_path)) == cpus
-
-
-def test_cpus_unknown(tmp_path: Path) -> None:
-    assert read_cpus(Machine({"files": {"/proc/self/status": "Name:\tx\n"}}, tmp_path)) is None
-    assert read_cpus(Machine({}, tmp_path / "none")) is None
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -201,6 +202,10 @@ def among(odd: list[Hca], **chosen: str) -> list[NodeView]:
 
 
 LOST = [hca("mlx5_5", down()), hca("mlx5_11", down(phys_state="Polling")), hca("mlx5_1", down(), hca_type="MT4125")]
+# The two functions of a cabled port, one of which lost its address, or never had one.
+BARE: dict[str, Any] = {"usable": False, "reasons": ["it has only link-local GIDs: enP2 has no address"]}
+TWIN = hca("roceP2", port(layer="Ethernet", netdev="enP2", gids=gids("fe80::9", ndev="enP2"), **BARE))
+SPARK = roce("rocep1", "192.168.100.1", netdev="enp1")
 FOUND: dict[str, tuple[list[NodeView], str]] = {
     "no subnet manager": ([view(hcas=[hca("mlx5_0", port(**NO_SM)), *EIGHT[1:7], hca("mlx5_7", down())])], "warn"),
     "one NIC for everything": ([view(hcas=ONE_FOR_ALL)], "warn"),
@@ -217,6 +222,20 @@ FOUND: dict[str, tuple[list[NodeView], str]] = {
     "no name but one with a comma": ([view(hcas=[hca("a,b"), BOND])], "warn"),
     "no name but one with a colon": ([view(hcas=[hca("x:1"), BOND])], "warn"),
     "a rail with the default route": ([view(hcas=RAILS, net=OVER_A_RAIL)], "warn"),
+    "a twin without an address": ([view(hcas=[SPARK, TWIN])], "warn"),
+    "a rail without an address": (
+        [
+            view(
+                hcas=[
+                    *RAILS[1:3],
+                    dataclasses.replace(
+                        TWIN, ports=[port(layer="Ethernet", netdev="eth3", gids=TWIN.ports[0].gids, **BARE)]
+                    ),
+                ]
+            )
+        ],
+        "warn",
+    ),
     "one of two rails with the default route": ([view(hcas=RAILS[:2], net=OVER_A_RAIL)], "warn"),
 }
 
@@ -224,3 +243,24 @@ FOUND: dict[str, tuple[list[NodeView], str]] = {
 @pytest.mark.parametrize(("nodes", "status"), FOUND.values(), ids=FOUND)
 def test_what_is_found_of_devices(nodes: list[NodeView], status: str) -> None:
     assert outcomes(findings(*nodes)) == [("rdma ports", "b" if len(nodes) > 1 else "node0", status)]
+
+
+LOOK_ALIKES: dict[str, list[Hca]] = {
+    "both functions have addresses": [SPARK, roce("roceP2", "192.168.101.1", netdev="enP2")],
+    "a member of a bond, which has the address": [
+        SPARK,
+        hca("roceP2", port(layer="Ethernet", netdev="enP2", gids=gids("192.168.101.1", ndev="bond0"))),
+    ],
+    "a card of another board": [SPARK, dataclasses.replace(TWIN, board_id="MT_0000000001")],
+    "a slower one": [
+        SPARK,
+        hca("roceP2", port(layer="Ethernet", rate=100.0, netdev="enP2", gids=TWIN.ports[0].gids, **BARE)),
+    ],
+    "no device node": [SPARK, dataclasses.replace(TWIN, uverbs=None)],
+    "InfiniBand needs no address": [hca("mlx5_0"), hca("mlx5_1")],
+}
+
+
+@pytest.mark.parametrize("name", LOOK_ALIKES)
+def test_ports_whose_address_is_not_missed(name: str) -> None:
+    assert [item for item in findings(view(hcas=LOOK_ALIKES[name])) if "no address" in item.observed] == []

@@ -149,6 +149,7 @@ def test_two_cpu_nodes() -> None:
         "time_limit": 0,
         "stop_grace": 60,
         "abort_grace": 10,
+        "traceback_grace": 120,
         "join_timeout": 20,
         "disk_wait": 300,
         "log_limit": 256 * 1024 * 1024,
@@ -188,7 +189,8 @@ def test_three_nvidia_nodes() -> None:
     ("kind", "name", "nproc"),
     [
         ("login", "CUDA_VISIBLE_DEVICES", 2),
-        ("image", "ROCR_VISIBLE_DEVICES", 2),
+        ("image", "CUDA_VISIBLE_DEVICES", 2),
+        ("image", "ROCR_VISIBLE_DEVICES", 8),  # of another vendor
         ("nccl", "CUDA_VISIBLE_DEVICES", 8),  # NCCL alone reads its file
     ],
 )
@@ -295,5 +297,4 @@ def test_a_module_needs_no_file() -> None:
 
 def test_nothing_becomes_shell_text() -> None:
     nasty = "; $(reboot) `id` 'x"
-    argv = plan_of(script_args=[nasty])["jobs"]["node0"]["argv"]
-    assert argv[-1] == nasty
+    assert plan_of(script_args=[nasty])["jobs"]["node0"]["argv"][-1] == nasty

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from ansible_collections.muster.train.plugins.plugin_utils._plan.ranks import count, visible
+from ansible_collections.muster.train.plugins.plugin_utils._plan.ranks import count
 from ansible_collections.muster.train.tests.support.cases import Outcome, outcomes
 
 
@@ -45,19 +43,3 @@ def test_a_node_without_gpus_among_one_gpu_nodes_has_as_many_ranks() -> None:
 
 def test_unread_gpus_are_an_error_only_where_they_decide() -> None:
     assert decided(None, {"a": 8, "b": None}) == (1, [("nproc", "b", "error")])
-
-
-@pytest.mark.parametrize(
-    ("values", "number"),
-    [
-        ({}, 8),
-        ({"CUDA_VISIBLE_DEVICES": "0,1,2,3"}, 4),
-        ({"CUDA_VISIBLE_DEVICES": 0}, 1),
-        ({"CUDA_VISIBLE_DEVICES": "GPU-1, GPU-2"}, 2),
-        ({"HIP_VISIBLE_DEVICES": "2,-1,3"}, 1),
-        ({"CUDA_VISIBLE_DEVICES": ""}, 0),
-        ({"ROCR_VISIBLE_DEVICES": "0,1,2,3,4,5,6,7,8,9"}, 8),
-    ],
-)
-def test_ranks_have_the_gpus_that_they_see(values: dict[str, object], number: int) -> None:
-    assert visible(8, values) == number

@@ -53,6 +53,13 @@ def test_a_benchmark_takes_what_is_not_about_the_program_of_a_launch() -> None:
     )
 
 
+def test_pairs_take_the_same_of_a_launch() -> None:
+    names = [parameter.name for parameter in verbs.VERBS["pairs"]]
+    assert names[:5] == ["rounds", "bytes", "tolerance", "pair_limit", "backend"]
+    of_benchmark = [parameter.name for parameter in verbs.VERBS["benchmark"]]
+    assert names[4:] == of_benchmark[of_benchmark.index("backend") :]
+
+
 def test_a_sweep_takes_what_each_of_its_runs_may_have() -> None:
     names = [parameter.name for parameter in verbs.VERBS["sweep"]]
     assert names[:5] == ["sweep", "repeat", "shuffle", "objective", "search"]

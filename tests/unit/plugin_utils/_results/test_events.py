@@ -54,3 +54,16 @@ def test_another_warning_is_not_of_a_disk() -> None:
     assert events.disk_text([RunRecord(node="n0")]) is None
     unknown = RunRecord.from_dict({"node": "n0", "warnings": [{"kind": "of another version", "at": AT}]})
     assert events.disk_text([unknown]) is None
+
+
+def test_a_rank_that_raised_and_has_not_ended_is_told_while_the_run_lives() -> None:
+    raised = [
+        RunWarning("raised", node, f"2026-11-20T14:0{minute}:22Z", 3, "ValueError: x")
+        for node, minute in (("n1", 4), ("n2", 3))
+    ]
+    text = events.raised_text([RunWarning("disk_full", "n0", AT), *raised])
+    assert text is not None and text.startswith("n2: rank 3 ")
+    assert events.raised_text([RunWarning("disk_full", "n0", AT)]) is None
+    record = {"node": "n1", "nproc": 1, "world_size": 1, "warnings": [raised[0].to_dict()]}
+    remarks = [judge([RunRecord.from_dict({**record, "phase": phase})]).consequences for phase in ("running", "failed")]
+    assert [sum("ValueError" in line for line in lines) for lines in remarks] == [1, 0]

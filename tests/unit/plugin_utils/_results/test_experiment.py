@@ -53,7 +53,8 @@ def test_the_record_of_a_run() -> None:
 def test_a_record_tells_of_attempts_spares_and_silent_nodes_and_a_later_look_forgets_none() -> None:
     ended = {"attempt": 0, "ended": "2026-11-20T14:30:59Z", "verdict": "lost", "why": "node1: gone", "node": "node1"}
     gang = {"ended_attempts": [{**ended, "rank": None}], "replaced": {"node1": "node2"}}
-    warnings = [{"kind": "disk_full", "node": "node0", "at": "2026-11-20T14:31:00Z"}]
+    warning = {"kind": "disk_full", "node": "node0", "at": "2026-11-20T14:31:00Z", "rank": None, "text": None}
+    warnings = [warning]
     head = run("node0", "running", node_rank=0, gang=gang, warnings=warnings)
     silent = {"node": "node2", "phase": "unreachable", "why": "no route"}
     plan = {**PLAN, "spares": ["node2"], "nproc": 2}

@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness
-from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun, RunRecord
+from ansible_collections.muster.train.plugins.module_utils._records.listed_run import ListedRun
+from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos
 
 RUN = {"node": "node0", "phase": "running", "run_id": "a", "why": None}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia import devices
-from ansible_collections.muster.train.plugins.module_utils._records.gpu import Device, Gpu, Link, NicLink
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Device, Gpu, GpuFault, Link, NicLink
 from ansible_collections.muster.train.tests.support.nvidia_machines import (
     BUSES,
     CUDA,
@@ -104,7 +104,8 @@ def test_a_container_with_two_of_them(tmp_path: Path) -> None:
 
 def test_without_the_tool(tmp_path: Path) -> None:
     gpu, warnings, _commands = read(TROUBLES["no tool"], tmp_path)
-    assert gpu == Gpu("nvidia", 4, DRIVER, None, WITHOUT_TOOL)
+    unknown = GpuFault("unknown", "not found", "nvidia-smi")
+    assert gpu == Gpu("nvidia", 4, DRIVER, None, WITHOUT_TOOL, faults=[unknown])
     assert len(warnings) == 1
 
 
@@ -164,7 +165,8 @@ def test_a_driver_too_old_for_the_query(tmp_path: Path) -> None:
 def test_one_gpu_is_lost(tmp_path: Path) -> None:
     gpu, warnings, _commands = read(TROUBLES["a GPU that is lost"], tmp_path)
     assert (gpu.count, [device.memory_mib for device in gpu.devices]) == (4, [81559, 81559, None])
-    assert len(warnings) == 2
+    assert gpu.faults == [GpuFault("lost", LOST, "nvidia-smi")]
+    assert len(warnings) == 1
 
 
 def test_mig(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.gang import 
     older,
 )
 from ansible_collections.muster.train.plugins.module_utils._records.layout import NODES
-from ansible_collections.muster.train.plugins.module_utils._records.run import Progress
+from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RunWarning
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.frames import AUTHENTICATED_BYTES
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.ranks import GangNode
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.signs import Signs
@@ -148,3 +148,13 @@ def test_a_sign_that_is_nested_deeper_than_python_writes_costs_only_the_document
     signs.note(1, sign(1), None, now=1.0)
     state.write_nodes(signs.statuses(nodes(RUNNING, RUNNING), 1.0))
     assert NodesDocument.from_dict(json.loads((tmp_path / NODES).read_text())).nonce == "a"
+
+
+def test_ranks_that_raised_and_have_not_ended_are_known_of_all_nodes() -> None:
+    signs = Signs(2)
+    raised = RunWarning("raised", "n1", "2026-11-20T14:03:22Z", 3, "ValueError: x")
+    signs.note(0, sign(5, warnings=[{"kind": "disk_full", "node": "n0"}]), None, 1.0)
+    signs.note(1, sign(5, warnings=[raised.to_dict(), "x", {"kind": 7}]), None, 1.0)
+    assert signs.raised() == [raised]
+    signs.note(1, sign(6), None, 2.0)
+    assert signs.raised() == []

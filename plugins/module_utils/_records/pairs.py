@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What nodes that measure each other in pairs have found, as the head writes it and the controller reads it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .document import as_integer, as_integers, as_number, as_text
+from .frozen import frozen
+from .known import as_dict
+
+RESULT = "pairs.json"
+MEASURED, UNREACHABLE, STALLED, FAILED = OUTCOMES = ("measured", "unreachable", "stalled", "failed")
+NODE, RAIL, LINK = KINDS = ("node", "rail", "link")
+REACH, MTU, RESENT, BANDWIDTH, LATENCY = METRICS = ("reach", "mtu", "resent", "bandwidth", "latency")
+MOST_NODES = 65536
+
+
+@frozen
+class PairSample:
+    """One measurement of two nodes by their ranks of one rail; the lower node is first, a number that is unknown None.
+
+    latency_s is half of a quick round trip, bandwidth the bytes per second and direction while both send, resent the
+    part of TCP's segments that the worse end sent again, segment the bytes of one, why what went wrong.
+    """
+
+    round: int
+    first: int
+    second: int
+    rail: int
+    outcome: str
+    latency_s: float | None = None
+    bandwidth: float | None = None
+    resent: float | None = None
+    segment: int | None = None
+    why: str = ""
+
+    @property
+    def pair(self) -> tuple[int, int]:
+        """The two nodes."""
+        return self.first, self.second
+
+    def to_list(self) -> list[Any]:
+        """Return it as a row."""
+        return list(vars(self).values())
+
+
+@frozen
+class Deviation:
+    """What was measured in one metric, and what is typical of the others; of reach the part that worked."""
+
+    metric: str
+    value: float
+    typical: float
+
+
+@frozen
+class Culprit:
+    """What is slow or broken: a node, one rail of a node, or the link between two nodes, with the worst metric first.
+
+    rail is None where all rails are concerned. why is what a measurement said that did not work.
+    """
+
+    kind: str
+    nodes: list[int]
+    rail: int | None
+    deviations: list[Deviation]
+    measurements: int
+    why: str = ""
+
+
+@frozen
+class PairSearch:
+    """All samples, and what they lead to; reason says why nothing can be concluded, empty where it can."""
+
+    nodes: int
+    rounds: int
+    samples: list[PairSample]
+    culprits: list[Culprit]
+    reason: str = ""
+    torch: str | None = None
+    library: str | None = None
+
+
+def read_sample(row: object) -> PairSample | None:
+    """Return the sample of a row; None for what is none."""
+    if not isinstance(row, list) or len(row) != 10:
+        return None
+    places = as_integers(row[:4])
+    outcome, why = as_text(row[4]), as_text(row[9])
+    if (
+        outcome not in OUTCOMES
+        or not places
+        or len(places) != 4
+        or not all(0 <= place < MOST_NODES for place in places)
+    ):
+        return None
+    number, first, second, rail = places
+    latency, bandwidth, resent = (_positive(value) for value in row[5:8])
+    segment = as_integer(row[8])
+    return PairSample(number, first, second, rail, outcome, latency, bandwidth, resent, segment, why or "")
+
+
+def read_search(data: object) -> PairSearch | None:
+    """Return what a document of the head says; None for a text that is none."""
+    known = as_dict(data)
+    nodes, rounds, rows, items = (known.get(name) for name in ("nodes", "rounds", "samples", "culprits"))
+    if not isinstance(nodes, int) or not isinstance(rounds, int) or not isinstance(rows, list):
+        return None
+    samples = [sample for row in rows if (sample := read_sample(row)) is not None and sample.second < nodes]
+    culprits = [_read_culprit(as_dict(item), nodes) for item in items] if isinstance(items, list) else []
+    texts = [as_text(known.get(name)) for name in ("reason", "torch", "library")]
+    return PairSearch(nodes, rounds, samples, [item for item in culprits if item], texts[0] or "", *texts[1:])
+
+
+def _read_culprit(item: dict[str, Any], nodes: int) -> Culprit | None:
+    places, kind, count = as_integers(item.get("nodes")), item.get("kind"), as_integer(item.get("measurements"))
+    rows = item.get("deviations")
+    if kind not in KINDS or not places or count is None or not isinstance(rows, list):
+        return None
+    deviations = [deviation for row in rows if (deviation := _read_deviation(as_dict(row))) is not None]
+    if not deviations or not all(0 <= place < nodes for place in places):
+        return None
+    return Culprit(kind, places, as_integer(item.get("rail")), deviations, count, as_text(item.get("why")) or "")
+
+
+def _read_deviation(item: dict[str, Any]) -> Deviation | None:
+    metric, value, typical = item.get("metric"), _positive(item.get("value")), _positive(item.get("typical"))
+    return None if metric not in METRICS or value is None or typical is None else Deviation(metric, value, typical)
+
+
+def _positive(value: object) -> Any:
+    number = as_number(value)
+    return number if number is not None and math.isfinite(number) and number >= 0 else None

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which rank has raised an exception and does not end: it hangs in a destructor, in a thread or in a collective.
+
+Only what torch prints of an exception that nothing caught counts: any program may print a traceback and go on.
+"""
+
+from __future__ import annotations
+
+import time
+
+from ..._records.cause import judge_rank
+from ..._records.run import RankFailure
+from .output import Output
+
+# How long a rank may take to end after its exception before people are told.
+RAISED_S = 10.0
+
+
+def find_stuck(output: Output) -> RankFailure | None:
+    """Return the rank that raised its exception first, some time ago, with it; the caller knows that none has ended."""
+    raised = [(log.printed.raised, rank) for rank, log in output.logs.items() if rank is not None]
+    times = [(item.time, rank) for item, rank in raised if item and item.is_uncaught and item.time is not None]
+    when, rank = min(times, default=(time.time(), None))
+    if rank is None or time.time() - when < RAISED_S:
+        return None
+    return judge_rank(output.explained(RankFailure(rank=rank, time=when)), [])

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the head writes of a search among pairs, which may be damaged."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._records.pairs import (
+    Culprit,
+    Deviation,
+    PairSample,
+    PairSearch,
+    read_search,
+)
+
+SAMPLES = [
+    PairSample(1, 0, 1, 0, "measured", 1e-5, 4e9, 0.001, 1448),
+    PairSample(2, 0, 2, 0, "stalled", why="no result after 30 s"),
+]
+CULPRIT = Culprit("node", [2], None, [Deviation("reach", 0.0, 1.0)], 3, "no result after 30 s")
+
+
+def written(**changes: Any) -> dict[str, Any]:
+    known = {
+        "nodes": 3,
+        "rounds": 2,
+        "samples": [sample.to_list() for sample in SAMPLES],
+        "reason": "",
+        "torch": "2.13",
+    }
+    document: dict[str, Any] = json.loads(
+        json.dumps({**known, "culprits": [dataclasses.asdict(CULPRIT)], "library": None, **changes})
+    )
+    return document
+
+
+def test_what_is_written_is_read() -> None:
+    assert read_search(written()) == PairSearch(3, 2, SAMPLES, [CULPRIT], "", "2.13", None)
+
+
+@pytest.mark.parametrize("data", [None, [], {}, {"nodes": 3}, written(nodes="3"), written(samples={})])
+def test_what_is_no_search(data: object) -> None:
+    assert read_search(data) is None
+
+
+ROW = SAMPLES[0].to_list()
+
+
+@pytest.mark.parametrize(
+    "row", [None, {}, ROW[:9], [1, 0, 7, *ROW[3:]], [1, -1, 1, *ROW[3:]], ["1", *ROW[1:]], [*ROW[:4], "fine", *ROW[5:]]]
+)
+def test_a_row_that_is_no_sample_is_left_out(row: object) -> None:
+    read = read_search(written(samples=[row, ROW]))
+    assert read is not None and read.samples == [SAMPLES[0]]
+
+
+def test_numbers_that_are_none() -> None:
+    read = read_search(written(samples=[[*ROW[:5], float("nan"), -1.0, "2", None, 5]]))
+    assert read is not None and read.samples == [PairSample(1, 0, 1, 0, "measured")]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"kind": "switch"}, {"nodes": [3]}, {"nodes": []}, {"deviations": []}, {"deviations": [{"metric": "mood"}]}],
+)
+def test_a_culprit_that_is_none_is_left_out(changes: dict[str, Any]) -> None:
+    read = read_search(written(culprits=[{**dataclasses.asdict(CULPRIT), **changes}]))
+    assert read is not None and read.culprits == []
