@@ -56,7 +56,7 @@ class HeatMap:
     """The values of two parameters' combinations, rows[y][x]; a combination without a value has a text instead.
 
     scale has the values of the first and the last of the colors, by their name in Matplotlib; number writes a value;
-    marked are the positions (x, y) with a frame.
+    marked are the positions (x, y) with a frame, and bracketed those whose value is in brackets.
     """
 
     title: str
@@ -68,6 +68,7 @@ class HeatMap:
     scale: tuple[float, float]
     number: Callable[[float], str]
     marked: Sequence[tuple[int, int]] = ()
+    bracketed: Sequence[tuple[int, int]] = ()
     colors: str = COLORS
 
 
@@ -104,6 +105,7 @@ def draw_heat_map(data: HeatMap) -> str:
         for y, row in enumerate(data.rows):
             for x, value in enumerate(row):
                 text = data.number(value) if isinstance(value, float) else value
+                text = f"({text})" if (x, y) in data.bracketed else text
                 color = "#000000"
                 if isinstance(value, float):
                     color = _ink_on(colormaps[data.colors]((value - low) / (high - low)))

@@ -9,7 +9,7 @@ from .._page.page import render as render_page
 from .._page.tables import PageTable
 from .._request.conditions import parse_order
 from .._sweep import difference_text
-from .._sweep.difference import WORSE, CombinationDifference, SweepDifference
+from .._sweep.difference import WITHIN_NOISE, WORSE, CombinationDifference, SweepDifference
 from .._sweep.difference_text import change_text, unchanged_text
 from .._sweep.text import key_of
 from . import charts
@@ -51,22 +51,24 @@ def _heat_map(difference: SweepDifference) -> Figure:
     known = {key_of(item.parameters, names): item for item in difference.combinations}
     most = max(abs(item.change_percent or 0.0) for item in known.values()) or 1.0
     x_values, y_values = (difference.axes[name] for name in names)
+    cells = [[known.get(key_of(dict(zip(names, (x, y), strict=True)), names)) for x in x_values] for y in y_values]
     heat_map = charts.HeatMap(
         title=f"{order.name}, change",
         x_name=names[0],
         y_name=names[1],
         x_values=[label_of(value) for value in x_values],
         y_values=[label_of(value) for value in y_values],
-        rows=[
-            [_cell(known.get(key_of(dict(zip(names, (x, y), strict=True)), names))) for x in x_values] for y in y_values
-        ],
+        rows=[[_cell(item) for item in row] for row in cells],
         scale=(-most, most),
-        number=lambda change: change_text(change, difference.noise_percent),
+        number=change_text,
+        bracketed=[
+            (x, y) for y, row in enumerate(cells) for x, item in enumerate(row) if item and item.effect == WITHIN_NOISE
+        ],
         colors=BLUE_IS_MORE if order.descending else BLUE_IS_LESS,
     )
     caption = (
         f"change of {order.name} in percent against {difference.against}: blue is better, red is worse, and what is in "
-        "brackets is within the noise; added: only in the sweep, absent: only in the other"
+        "brackets is within its noise; added: only in the sweep, absent: only in the other"
     )
     return Figure(caption, charts.draw_heat_map(heat_map))
 

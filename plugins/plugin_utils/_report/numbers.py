@@ -95,10 +95,17 @@ def differences_csv(difference: SweepDifference) -> str:
     parts = ("", "_least", "_greatest", "_runs", "_outcome")
     header = [*difference.axes, *(f"{side}{part}" for side in ("against", "sweep") for part in parts)]
     rows = [
-        [*known.parameters.values(), *_cells(known.other), *_cells(known.runs), known.change_percent, known.effect]
+        [
+            *known.parameters.values(),
+            *_cells(known.other),
+            *_cells(known.runs),
+            known.change_percent,
+            known.noise_percent,
+            known.effect,
+        ]
         for known in difference.combinations
     ]
-    return csv_text([*header, "change_percent", "effect"], rows)
+    return csv_text([*header, "change_percent", "noise_percent", "effect"], rows)
 
 
 def _cells(runs: CombinationRuns | None) -> Sequence[object]:

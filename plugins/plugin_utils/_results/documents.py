@@ -55,7 +55,7 @@ KEYS: dict[str, dict[str, Any]] = {
     "import": {"source": None, "folder": None, "experiments": [], "sweeps": [], "skipped": []},
     "report": {
         **dict.fromkeys(("run_id", "page", "csv", "json", "verdict", "why", "rate", "against", "noise_percent")),
-        **dict.fromkeys(("times", "telemetry")),
+        **dict.fromkeys(("noise_groups", "times", "telemetry")),
         **{name: [] for name in ("curves", "ranks", "stragglers", "remarks", "over", "left_out", "differences")},
         "traces": [],
         **OF_SWEEP,

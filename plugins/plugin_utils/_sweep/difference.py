@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
-from .._request.conditions import parse_order, sort_key
+from .._request.conditions import Order, parse_order, sort_key
 from .._results.changes import percent_of, shortened, spread_of
 from .record import Point, Sweep
 from .text import Key, key_of, value_text
@@ -38,12 +38,17 @@ class CombinationRuns:
 
 @frozen
 class CombinationDifference:
-    """A combination in the sweep and in the other one, None where it is missing; the change is against the other."""
+    """A combination in the sweep and in the other one, None where it is missing; the change is against the other.
+
+    noise_percent is what the change is judged by: the larger spread of its own repeats in either sweep, or that of the
+    sweeps where it has none; None where neither is known, or there is no change.
+    """
 
     parameters: Mapping[str, Any]
     runs: CombinationRuns | None
     other: CombinationRuns | None
     change_percent: float | None
+    noise_percent: float | None
     effect: str
 
 
@@ -51,8 +56,8 @@ class CombinationDifference:
 class SweepDifference:
     """A sweep against another one by an objective; axes have the values of both.
 
-    noise_percent is the largest difference between repeats of a combination in percent of its mean, in either sweep;
-    None without repeats, of which there are so many.
+    A group are the repeats of a combination in one sweep, and its spread is their largest difference in percent of
+    their mean. noise_percent is the median of the spreads of all noise_groups; None if that is not known.
     """
 
     sweep_id: str
@@ -60,7 +65,7 @@ class SweepDifference:
     objective: str
     axes: Mapping[str, Sequence[Any]]
     noise_percent: float | None
-    repeats: int
+    noise_groups: int
     combinations: Sequence[CombinationDifference]
 
     def count(self, effect: str) -> int:
@@ -69,7 +74,7 @@ class SweepDifference:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of the document."""
-        names = ("sweep_id", "against", "objective", "noise_percent")
+        names = ("sweep_id", "against", "objective", "noise_percent", "noise_groups")
         combinations = [asdict(known) for known in self.combinations]
         return {**{name: getattr(self, name) for name in names}, "differences": combinations}
 
@@ -81,17 +86,17 @@ def compare_sweeps(sweep: Sweep, other: Sweep) -> SweepDifference:
         raise ValueError(f"{sweep.sweep_id} is over {texts[0]}, and {other.sweep_id} over {texts[1]}")
     order = parse_order(sweep.objective)
     groups, others = _groups(sweep, sweep.axes), _groups(other, sweep.axes)
-    repeats = [_values(points) for points in (*groups.values(), *others.values())]
-    noise = _noise_percent(order.name, repeats)
+    spreads = _spreads(order.name, *groups.values(), *others.values())
+    noise = _noise_percent(spreads, statistics.median)
     return SweepDifference(
         sweep_id=sweep.sweep_id,
         against=other.sweep_id,
         objective=sweep.objective,
         axes={name: _merged(values, other.axes[name]) for name, values in sweep.axes.items()},
         noise_percent=noise,
-        repeats=sum(len(values) for values in repeats if len(values) > 1),
+        noise_groups=len(spreads),
         combinations=[
-            _difference(groups.get(key, ()), others.get(key, ()), list(sweep.axes), noise, order.descending)
+            _difference(groups.get(key, ()), others.get(key, ()), list(sweep.axes), noise, order)
             for key in dict.fromkeys([*groups, *others])
         ],
     )
@@ -126,27 +131,34 @@ def _runs(points: Sequence[Point]) -> CombinationRuns | None:
     return CombinationRuns(mean, min(values), max(values), len(values), None)
 
 
-def _noise_percent(name: str, groups: Sequence[Sequence[float]]) -> float | None:
-    known = [
+def _spreads(name: str, *groups: Sequence[Point]) -> list[float]:
+    """Return the spread of the repeats of each group that has some, in percent of their mean."""
+    return [
         percent
-        for values in groups
+        for values in map(_values, groups)
         if (spread := spread_of(name, values)) is not None
         and (percent := percent_of(spread, statistics.fmean(values))) is not None
     ]
-    return max(known, default=None)
+
+
+def _noise_percent(spreads: Sequence[float], measure: Callable[[Sequence[float]], float]) -> float | None:
+    """Return the noise by the spreads of groups; None where a single one has none, which may be chance."""
+    return round(measure(spreads), 2) if len(spreads) > 1 or any(spreads) else None
 
 
 def _difference(
-    points: Sequence[Point], others: Sequence[Point], names: Sequence[str], noise: float | None, descending: bool
+    points: Sequence[Point], others: Sequence[Point], names: Sequence[str], usual_noise: float | None, order: Order
 ) -> CombinationDifference:
     runs, other = _runs(points), _runs(others)
     parameters = {name: [*points, *others][0].parameters.get(name) for name in names}
     if runs is None or other is None:
-        return CombinationDifference(parameters, runs, other, None, ABSENT if runs is None else ADDED)
+        return CombinationDifference(parameters, runs, other, None, None, ABSENT if runs is None else ADDED)
     if runs.mean is None or other.mean is None:
-        return CombinationDifference(parameters, runs, other, None, UNKNOWN)
+        return CombinationDifference(parameters, runs, other, None, None, UNKNOWN)
     step = shortened(runs.mean - other.mean)
     change = percent_of(step, other.mean)
+    noise = _noise_percent(_spreads(order.name, points, others), max)
+    noise = None if change is None else usual_noise if noise is None else noise
     is_within = change is not None and noise is not None and abs(change) <= noise
-    effect = SAME if not step else WITHIN_NOISE if is_within else BETTER if (step > 0) == descending else WORSE
-    return CombinationDifference(parameters, runs, other, change, effect)
+    effect = SAME if not step else WITHIN_NOISE if is_within else BETTER if (step > 0) == order.descending else WORSE
+    return CombinationDifference(parameters, runs, other, change, noise, effect)

@@ -35,10 +35,17 @@ def effect_text(effect: str) -> str:
     return TEXTS.get(effect, effect)
 
 
-def change_text(percent: float, noise_percent: float | None) -> str:
-    """Return a change, in brackets if it is within the noise, as `compare` shows it."""
-    text = f"{percent:+.1f} %" if percent else "0 %"
-    return f"({text})" if percent and noise_percent is not None and abs(percent) <= noise_percent else text
+def change_text(percent: float) -> str:
+    """Return a change."""
+    return f"{percent:+.1f} %" if percent else "0 %"
+
+
+def _change_cell(known: CombinationDifference) -> str:
+    """Return the change of a combination, in brackets if it is within the noise, as `compare` shows it."""
+    if known.change_percent is None:
+        return ""
+    text = change_text(known.change_percent)
+    return f"({text})" if known.effect == WITHIN_NOISE else text
 
 
 def runs_text(runs: CombinationRuns | None) -> str:
@@ -58,12 +65,13 @@ def headers_and_rows(difference: SweepDifference) -> tuple[list[str], list[list[
             *(one_line(value_text(value), WIDEST) for value in known.parameters.values()),
             runs_text(known.other),
             runs_text(known.runs),
-            "" if known.change_percent is None else change_text(known.change_percent, difference.noise_percent),
+            _change_cell(known),
+            "" if known.noise_percent is None else f"{known.noise_percent:.1f} %",
             effect_text(known.effect),
         ]
         for known in difference.combinations
     ]
-    return [*difference.axes, "against", "sweep", "change", "effect"], rows
+    return [*difference.axes, "against", "sweep", "change", "noise", "effect"], rows
 
 
 def summary(difference: SweepDifference) -> str:
@@ -74,12 +82,12 @@ def summary(difference: SweepDifference) -> str:
 
 def noise_text(difference: SweepDifference) -> str:
     """Return what is known of the noise."""
+    count = difference.noise_groups
     if difference.noise_percent is None:
-        return "not known, as no combination has two runs with a value: sweep with -e repeat=3"
-    return (
-        f"{difference.noise_percent:.1f} %, the largest difference between repeats of a combination "
-        f"({difference.repeats} runs)"
-    )
+        why = "the only repeats are equal" if count else "no combination has two runs with a value"
+        return f"not known, so any change counts, as {why}: sweep with -e repeat=3"
+    groups = f"the median of {count} groups" if count > 1 else "that of the only group"
+    return f"by a combination's own repeats, else {difference.noise_percent:.1f} %, {groups} of repeats"
 
 
 def lines(difference: SweepDifference, width: int) -> list[str]:

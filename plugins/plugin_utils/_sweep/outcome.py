@@ -51,9 +51,7 @@ def judge_point(point: Point, run_id: str | None, text: str | None, objective: s
     limit = number(setting.get("value"))
     if outcome == STOPPED and limit is not None and elapsed is not None and elapsed >= limit:
         outcome = TIMED_OUT
-    name = parse_order(objective).name
-    values = values_of(str(run_id), run)
-    value = number(values.get(OTHER_NAMES.get(name, name))) if outcome == SUCCEEDED else None
+    value = number(values_of(str(run_id), run).get(number_name(objective))) if outcome == SUCCEEDED else None
     why = run.get("why")
     return replace(
         point,
@@ -63,6 +61,12 @@ def judge_point(point: Point, run_id: str | None, text: str | None, objective: s
         elapsed_s=elapsed,
         value=value if value is not None and math.isfinite(value) else None,
     )
+
+
+def number_name(objective: str) -> str:
+    """Return the name by which a run has the number of an objective, whether its least or its largest is the best."""
+    name = parse_order(objective).name
+    return OTHER_NAMES.get(name, name)
 
 
 def refuse(point: Point, document: Mapping[str, Any]) -> Point:

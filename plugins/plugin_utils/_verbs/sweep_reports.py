@@ -23,10 +23,10 @@ from .._request.hints import call_with, command
 from .._request.secret_options import SECRET_OPTION
 from .._request.verbs import DECIDED_BY_SWEEP
 from .._results.experiment import load
-from .._results.summary import select, summarize
+from .._results.summary import known_name, select, summarize
 from .._sweep import difference_text, text
 from .._sweep.difference import compare_sweeps
-from .._sweep.outcome import best_of, judge_point
+from .._sweep.outcome import best_of, judge_point, number_name, numbers_of
 from .._sweep.record import FILE, SUCCEEDED, Point, Sweep
 from .._sweep.record import load as load_sweep
 from .._sweep.selection import select_points
@@ -47,8 +47,10 @@ OBJECTIVE = "loss"
 
 def report_sweep(play: Play, name: str) -> Conclusion:
     """Report a sweep by what the records of its runs say now."""
-    home = Path(play.request["experiments"], name)
-    sweep = _judged(home, _read_sweep(play, "sweep", home), play.parameters.get("objective"))
+    home, objective = Path(play.request["experiments"], name), play.parameters.get("objective")
+    recorded = _read_sweep(play, "sweep", home)
+    sweep = _judged(home, recorded, objective or recorded.objective)
+    _check_objective(objective, {home: sweep}, [recorded.objective])
     page = render_sweep(sweep, _launch_command(play, home, sweep))
     return _conclude(play, home, _lines(play, sweep), page, points_csv(sweep), sweep_numbers(sweep))
 
@@ -56,8 +58,11 @@ def report_sweep(play: Play, name: str) -> Conclusion:
 def report_difference(play: Play, name: str, against: str) -> Conclusion:
     """Report how a sweep differs from another one over the same parameters, by the objective of the first."""
     home, other_home = (Path(play.request["experiments"], known) for known in (name, against))
-    sweep = _judged(home, _read_sweep(play, "sweep", home), play.parameters.get("objective"))
-    other = _judged(other_home, _read_sweep(play, "against", other_home), sweep.objective)
+    recorded, other = _read_sweep(play, "sweep", home), _read_sweep(play, "against", other_home)
+    objectives = [recorded.objective, other.objective]
+    sweep = _judged(home, recorded, play.parameters.get("objective") or recorded.objective)
+    other = _judged(other_home, other, sweep.objective)
+    _check_objective(play.parameters.get("objective"), {home: sweep, other_home: other}, objectives)
     try:
         difference = compare_sweeps(sweep, other)
     except ValueError as error:
@@ -84,6 +89,7 @@ def report_selection(play: Play, names: Sequence[str]) -> Conclusion:
         raise UserError(clean(f"over: no run to compare in {home}; see {command('list', None, call)}"))
     selection = select_points(entries, texts, names, asked.get("objective") or OBJECTIVE)
     sweep, left_out = selection.sweep, selection.left_out
+    _check_objective(asked.get("objective"), {home: sweep}, [])
     missing = " or ".join(names)
     notes = [f"Left out, as {missing} is not known: {names_text(left_out, MOST_NAMES)}."] if left_out else []
     title = f"Runs over {names_text(names)}"
@@ -121,14 +127,28 @@ def _read_sweep(play: Play, parameter: str, home: Path) -> Sweep:
         raise UserError(clean(f"{parameter}: {home / FILE}: {error}; restore it, or run the sweep again")) from None
 
 
-def _judged(home: Path, sweep: Sweep, objective: str | None) -> Sweep:
-    """Return a sweep with what the records of its runs say now, and the values of an objective."""
-    sweep = dataclasses.replace(sweep, objective=objective or sweep.objective)
+def _judged(home: Path, sweep: Sweep, objective: str) -> Sweep:
+    """Return a sweep with what the records of its runs say now, and the values of an objective.
+
+    A run without a record keeps the value that the sweep has of it only if that is one of this objective.
+    """
+    is_recorded = number_name(objective) == number_name(sweep.objective)
     points = [
-        judge_point(point, point.run_id, _record_of(home, point.run_id), sweep.objective) or point
+        judge_point(point, point.run_id, _record_of(home, point.run_id), objective)
+        or (point if is_recorded else dataclasses.replace(point, value=None))
         for point in sweep.points
     ]
-    return dataclasses.replace(sweep, points=points)
+    return dataclasses.replace(sweep, objective=objective, points=points)
+
+
+def _check_objective(asked: str | None, sweeps: Mapping[Path, Sweep], recorded: Sequence[str]) -> None:
+    """Raise UserError for an objective that was asked for and that no run has; recorded are those of the sweeps."""
+    points = [(home, point) for home, sweep in sweeps.items() for point in sweep.points]
+    if asked is None or any(point.value is not None for _home, point in points):
+        return
+    texts = {point.run_id: _record_of(home, point.run_id) for home, point in points}
+    known = {name for run_id, content in texts.items() for name in numbers_of(run_id, content)}
+    known_name("objective", number_name(asked), {*known, *map(number_name, recorded)})
 
 
 def _record_of(home: Path, run_id: str | None) -> str | None:

@@ -24,6 +24,8 @@ def test_what_is_said_of_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     differences = [
         ("two sweeps", difference_text.lines(test_difference.WHOLE, 100)),
         ("two sweeps without repeats", difference_text.lines(test_difference.SINGLE, 100)),
+        ("two sweeps with equal repeats", difference_text.lines(test_difference.EQUAL, 100)),
+        ("two sweeps with one group of repeats", difference_text.lines(test_difference.ONE_GROUP, 100)),
     ]
     others = [("a launch without a reason", [first_error({})]), missing, *test_course.LINES.items()]
     text = page_of([*test_text.LINES.items(), refused, *others, *differences])

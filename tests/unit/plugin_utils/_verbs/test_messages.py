@@ -88,6 +88,7 @@ def of_reports(root: Path) -> Iterator[Message]:
     yield "launch: not started", texts(test_report.not_started())
     yield "report: two sweeps over other parameters", [refusal(test_sweep_reports.report_others, root)]
     yield "report: runs of the list", test_sweep_reports.lines_of_selection(root)
+    yield "report: by a number that no run has", [refusal(test_sweep_reports.compare_by_a_misspelling, root)]
 
 
 def test_what_verbs_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,11 @@ def lines_of_selection(folder: Path) -> list[str]:
     return texts(conclude(folder, over=["channels", "threads"]))
 
 
+def compare_by_a_misspelling(folder: Path) -> object:
+    """Compare runs of the list by a number that none of them has."""
+    return conclude(folder, over=["channels"], objective="-lss")
+
+
 def test_the_difference_of_two_sweeps_has_files_of_its_own(swept: Path) -> None:
     write_sweep(swept, earlier_sweep())
     document, files = report(swept, **BOTH)
@@ -66,9 +71,40 @@ def test_the_difference_of_two_sweeps_has_files_of_its_own(swept: Path) -> None:
     assert [known["effect"] for known in document["differences"]].count("absent") == 1
 
 
+def write_speed(folder: Path, whole: Sweep, speed: float) -> None:
+    """Write what is known of the speed of a sweep's first run."""
+    home = folder / whole.sweep_id / str(whole.points[0].run_id)
+    home.mkdir(exist_ok=True)
+    (home / "run.yml").write_text(yaml.safe_dump({"verdict": "succeeded", "progress": {"tokens_per_s": speed}}))
+
+
+def means(document: dict[str, Any]) -> list[tuple[float | None, float | None]]:
+    """Return the means of the combinations that are in both sweeps."""
+    both = [known for known in document["differences"] if known["runs"] and known["other"]]
+    return [(known["runs"]["mean"], known["other"]["mean"]) for known in both]
+
+
 def test_the_difference_is_that_of_any_number(swept: Path) -> None:
     write_sweep(swept, earlier_sweep())
-    assert report(swept, **BOTH, objective="-tokens_per_s")[0]["objective"] == "-tokens_per_s"
+    write_speed(swept, sweep(), 900.0)
+    write_speed(swept, earlier_sweep(), 1000.0)
+    document, _files = report(swept, **BOTH, objective="-tokens_per_s")
+    first, *others = means(document)
+    assert (document["objective"], first) == ("-tokens_per_s", (900.0, 1000.0))
+    assert {*others} == {(None, None)}, "what sweep.yml has of the other runs is their loss"
+    assert [known["effect"] for known in document["differences"]][:2] == ["worse", "unknown"]
+
+
+def test_the_same_number_may_be_best_where_it_is_largest(swept: Path) -> None:
+    write_sweep(swept, earlier_sweep())
+    assert means(report(swept, **BOTH, objective="-loss")[0]) == means(report(swept, **BOTH)[0])
+
+
+def test_a_number_that_no_run_has_is_refused(swept: Path) -> None:
+    write_sweep(swept, earlier_sweep())
+    for chosen in (BOTH, {"sweep": BOTH["sweep"]}):
+        with pytest.raises(UserError, match=r"^objective: .*'elapsd_s'.*'elapsed_s'"):
+            conclude(swept, **chosen, objective="-elapsd_s")
 
 
 def test_what_cannot_be_compared_is_refused(swept: Path) -> None:
@@ -152,3 +188,5 @@ def test_nothing_to_compare_is_refused(listed: Path) -> None:
         conclude(listed, over=["channels"], where="channels=99")
     with pytest.raises(UserError, match=r"chanels.*channels"):
         conclude(listed, over=["chanels"])
+    with pytest.raises(UserError, match=r"^objective: .*'lss'.*'loss'"):
+        compare_by_a_misspelling(listed)
