@@ -75,12 +75,11 @@ def last_exception(lines: Iterable[str]) -> str | None:
 def with_output(failure: RankFailure, raised: Raised | None, warnings: Sequence[str] = ()) -> RankFailure:
     """Return a failure with the exception that the rank printed; torch's error file, where there is one, is better.
 
-    warnings are those that NCCL printed. A rank that a signal ended may have raised an exception long before, and have
-    hung since; one that it raises at the signal follows from that.
+    warnings are those that NCCL printed. A rank that a signal ended may have raised an exception long before that
+    nothing caught, and have hung since; one that it raises at the signal follows from that.
     """
     has_file = failure.message not in (None, NO_MESSAGE)
-    early = raised is not None and raised.time is not None and raised.time < _time(failure) - 1
-    if has_file or raised is None or (failure.signal not in (None, "SIGABRT") and not early):
+    if has_file or raised is None or (failure.signal not in (None, "SIGABRT") and not _hung_after(raised, failure)):
         return dataclasses.replace(failure, warnings=list(warnings))
     message = f"{raised.exception}: {raised.message}" if raised.message else raised.exception
     traceback = failure.traceback or raised.traceback[-TAIL_LINES:]
@@ -91,6 +90,12 @@ def with_output(failure: RankFailure, raised: Raised | None, warnings: Sequence[
         traceback=traceback,
         warnings=list(warnings),
     )
+
+
+def _hung_after(raised: Raised, failure: RankFailure) -> bool:
+    """Return whether a rank that a signal ended had raised an exception by which it would have ended."""
+    is_early = raised.time is not None and raised.time < _time(failure) - 1
+    return is_early and raised.is_uncaught and not raised.is_aside
 
 
 def _unwrapped(message: str) -> str:
