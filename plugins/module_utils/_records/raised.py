@@ -17,7 +17,8 @@ from .frozen import field, frozen
 TRACEBACK = "Traceback (most recent call last)"
 # Frames of a recursion are summed up by Python, and those of a compiler's trace may be hundreds.
 MOST_LINES, MOST_MESSAGE_LINES, MOST_BYTES = 200, 60, 1024
-_RANK = re.compile(r"\[rank[0-9]{1,7}\]: ?")
+# torch's log has no blank there: `[rank0]:[W1120 ...`.
+_RANK = re.compile(r"\[rank[0-9]{1,7}\]:(?: |$)")
 _GROUP = "  + Exception Group " + TRACEBACK
 # mp.spawn and data loaders quote the traceback of their worker.
 _QUOTED = ("Original " + TRACEBACK, TRACEBACK)
@@ -127,8 +128,8 @@ class TracebackReader:
         return text.startswith("Original ") or last.endswith("terminated with the following error:") or last == '"""'
 
     def _continue(self, text: str, has_rank: bool) -> None:
-        if self._has_rank and not has_rank:
-            return  # of another thread, between the lines that torch prints
+        if self._has_rank and not has_rank and (text or self._type is None):
+            return  # of another thread, between the lines that torch prints; those that are empty have no rank
         if self._type is None:
             self._take_frame(text)
         elif text.strip() in _CHAINS:

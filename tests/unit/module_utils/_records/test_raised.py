@@ -75,6 +75,14 @@ PROGRAMS: dict[str, tuple[str, tuple[str, str] | None]] = {
 }
 
 
+BAD_LOSS = 'Traceback (most recent call last):\n  File "train.py", line 5, in <module>\nValueError: bad loss'
+
+
+def ranked(prefix: str, text: str) -> list[str]:
+    """Return lines as torch prints them with a rank's prefix."""
+    return [prefix + line if line else "" for line in text.split("\n")]
+
+
 def output(program: str, tmp_path: str) -> list[str]:
     path = f"{tmp_path}/program.py"
     with open(path, "w", encoding="utf-8") as stream:
@@ -85,7 +93,8 @@ def output(program: str, tmp_path: str) -> list[str]:
     return result.stdout.split("\n")
 
 
-# torch puts the rank before what Python prints of the exception, and before nothing else.
+# torch puts the rank and a blank before what Python prints of the exception, except for its empty lines. Its own log has
+# the rank without a blank.
 ALONE = [name for name, (program, _expected) in PROGRAMS.items() if not re.search("atexit|__del__|thread", program)]
 
 
@@ -97,7 +106,7 @@ def test_programs(name: str, prefix: str, tmp_path: str) -> None:
     lines = output(program, tmp_path)
     if prefix:
         begin = next((number for number, line in enumerate(lines) if line.startswith("Traceback")), len(lines))
-        lines = lines[:begin] + [prefix + line for line in lines[begin:]]
+        lines = lines[:begin] + ranked(prefix, "\n".join(lines[begin:]))
     raised = read_raised(lines)
     if expected is None:
         assert raised is None
@@ -169,6 +178,26 @@ def test_why_it_was_raised(tmp_path: str) -> None:
     assert raised is not None
     assert raised.because == "caused by KeyError: 'a'"
     assert sum(line.startswith("Traceback") for line in raised.traceback) == 2
+
+
+STORE = (
+    '[rank3]:[W1120 14:31:02.123456789 ProcessGroupNCCL.cpp:1681] Failed to check the "should dump" flag on TCPStore, '
+    "with error: failed to recv, got 0 bytes"
+)
+
+
+@pytest.mark.parametrize("prefix", ["", "[rank3]: "])
+@pytest.mark.parametrize("line", [STORE, "[rank3]:W1120 14:31:02.123456789 0 c10d: watchdog caught a timeout"])
+def test_logs_of_torch_are_no_message(prefix: str, line: str) -> None:
+    raised = read_raised([*ranked(prefix, BAD_LOSS), line])
+    assert raised is not None
+    assert (raised.message, raised.is_uncaught) == ("bad loss", bool(prefix))
+
+
+def test_empty_lines_have_no_rank() -> None:
+    raised = read_raised(ranked("[rank3]: ", "\n".join([BAD_LOSS, "", "the second paragraph"])))
+    assert raised is not None
+    assert raised.message == "bad loss\n\nthe second paragraph"
 
 
 def test_memory_is_bounded() -> None:
