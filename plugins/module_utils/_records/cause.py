@@ -95,7 +95,7 @@ def with_output(failure: RankFailure, raised: Raised | None, warnings: Sequence[
 def _hung_after(raised: Raised, failure: RankFailure) -> bool:
     """Return whether a rank that a signal ended had raised an exception by which it would have ended."""
     is_early = raised.time is not None and raised.time < _time(failure) - 1
-    return is_early and raised.is_uncaught and not raised.is_aside
+    return is_early and raised.would_end
 
 
 def _unwrapped(message: str) -> str:

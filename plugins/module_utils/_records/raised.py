@@ -58,6 +58,11 @@ class Raised:
     is_aside: bool = False
     is_uncaught: bool = False
 
+    @property
+    def would_end(self) -> bool:
+        """Whether the process would have ended by it, had nothing held it up."""
+        return self.is_uncaught and not self.is_aside
+
 
 class TracebackReader:
     """Reads the lines of one process as they come; `raised` is the exception that counts so far."""
@@ -73,6 +78,7 @@ class TracebackReader:
         self._chained: str | None = None  # how the next traceback of the chain follows
         self._because: str | None = None
         self._has_rank = False
+        self._is_uncaught = False  # all lines before that of the exception have the rank
         self._time: float | None = None
 
     @property
@@ -120,7 +126,9 @@ class TracebackReader:
             self._end()
             self._is_aside = bool(_ASIDE.match(self._before))
         self._frames.append(text)
-        self._type, self._message, self._chained, self._has_rank = None, [], None, has_rank
+        self._type, self._message, self._chained = None, [], None
+        self._is_uncaught = has_rank and (self._is_uncaught or not continues)
+        self._has_rank = has_rank
 
     def _quotes(self, text: str) -> bool:
         """Return whether a traceback belongs to the message before it."""
@@ -128,6 +136,9 @@ class TracebackReader:
         return text.startswith("Original ") or last.endswith("terminated with the following error:") or last == '"""'
 
     def _continue(self, text: str, has_rank: bool) -> None:
+        if self._has_rank and not has_rank and self._type is None:
+            self._is_uncaught = False
+            self._has_rank = not text.startswith('  File "')  # the program itself put it before the first line only
         if self._has_rank and not has_rank and (text or self._type is None):
             return  # of another thread, between the lines that torch prints; those that are empty have no rank
         if self._type is None:
@@ -135,7 +146,7 @@ class TracebackReader:
         elif text.strip() in _CHAINS:
             self._chained = _CHAINS[text.strip()]
             self._add(text)
-        elif self._chained is None and not self._is_message(text):
+        elif self._chained is None and not self._is_message(text, has_rank):
             self._end()
             self._before = text
         elif self._chained is None and len(self._message) < MOST_MESSAGE_LINES:
@@ -151,9 +162,11 @@ class TracebackReader:
         elif shown and not shown.startswith((" ", "+")):
             self._frames = []  # a traceback that was cut
 
-    def _is_message(self, text: str) -> bool:
+    def _is_message(self, text: str, has_rank: bool) -> bool:
         """Return whether a line after that of the exception can be a part of its message."""
-        if self._has_rank or not text or text.startswith((" ", "\t")):
+        if has_rank or self._has_rank:
+            return self._has_rank
+        if not text or text.startswith((" ", "\t")):
             return True
         last = self._message[-1] if self._message else ""
         if self._quotes("") or text.startswith(_OF_LIBRARIES):
@@ -176,7 +189,7 @@ class TracebackReader:
         message, frames = "\n".join(self._message).strip(), list(self._frames)
         while frames and not frames[-1].strip():
             frames.pop()
-        return Raised(self._type, message, frames, self._because, self._time, self._is_aside, self._has_rank)
+        return Raised(self._type, message, frames, self._because, self._time, self._is_aside, self._is_uncaught)
 
     def _end(self) -> None:
         finished = self._finished()

@@ -219,3 +219,16 @@ def test_any_text_is_read() -> None:
     parts = [*SPAWN.split("\n"), *GROUP.split("\n"), "[rank0]: ", "x", "", "\0", "a: b", "Exception ignored in: <f>"]
     for _round in range(300):
         read_raised(chance.choices(parts, k=40))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(["[rank3]: " + BAD_LOSS, "[rank3]: going on"], id="only the first line has it"),
+        pytest.param([*ranked("[rank3]: ", BAD_LOSS)[:2], "a thread's", "[rank3]: ValueError: bad loss"], id="a gap"),
+    ],
+)
+def test_a_rank_that_torch_may_not_have_printed(lines: list[str]) -> None:
+    raised = read_raised("\n".join(lines).split("\n"))
+    assert raised is not None
+    assert (raised.exception, raised.message, raised.is_uncaught) == ("ValueError", "bad loss", False)
