@@ -79,7 +79,8 @@ class TracebackReader:
         self._because: str | None = None
         self._has_rank = False
         self._is_uncaught = False  # all lines before that of the exception have the rank
-        self._time: float | None = None
+        self._now: float | None = None
+        self._time: float | None = None  # of the last line of the traceback
 
     @property
     def is_open(self) -> bool:
@@ -102,6 +103,7 @@ class TracebackReader:
     def feed(self, line: str, now: float | None = None) -> None:
         """Take the next line, and its time."""
         line = line[:MOST_BYTES]
+        self._now = now
         has_rank = bool(_RANK.match(line))
         text = _RANK.sub("", line, count=1)
         if text.startswith((*_QUOTED, _GROUP)):
@@ -110,8 +112,6 @@ class TracebackReader:
             self._continue(text, has_rank)
         else:
             self._before = text or self._before
-        if self._frames:
-            self._time = now
 
     def _begin(self, text: str, has_rank: bool) -> None:
         """Begin a traceback: the next of a chain, one that the message quotes, or a new one."""
@@ -125,7 +125,7 @@ class TracebackReader:
         else:
             self._end()
             self._is_aside = bool(_ASIDE.match(self._before))
-        self._frames.append(text)
+        self._add(text)
         self._type, self._message, self._chained = None, [], None
         self._is_uncaught = has_rank and (self._is_uncaught or not continues)
         self._has_rank = has_rank
@@ -178,6 +178,7 @@ class TracebackReader:
         return before.endswith(":") and not _OTHER.match(text)
 
     def _add(self, text: str) -> None:
+        self._time = self._now
         self._frames.append(text)
         if len(self._frames) > MOST_LINES:
             del self._frames[1 : 1 + len(self._frames) - MOST_LINES]

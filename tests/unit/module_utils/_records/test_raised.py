@@ -232,3 +232,15 @@ def test_a_rank_that_torch_may_not_have_printed(lines: list[str]) -> None:
     raised = read_raised("\n".join(lines).split("\n"))
     assert raised is not None
     assert (raised.exception, raised.message, raised.is_uncaught) == ("ValueError", "bad loss", False)
+
+
+@pytest.mark.parametrize("prefix", ["", "[rank3]: "])
+def test_the_time_is_that_of_its_last_line(prefix: str) -> None:
+    reader = TracebackReader()
+    for line in [*ranked(prefix, BAD_LOSS), prefix + "  its second line"]:
+        reader.feed(line, 100.0)
+    for number in range(200):
+        reader.feed(f"uploader: {number} files left", 101.0 + number)
+    raised = reader.raised
+    assert raised is not None
+    assert (raised.message.count("\n"), raised.time) == (1, 100.0)
