@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from .job import NO_MESSAGE
 from .likeness import Likeness, read_likeness
 from .nccl_message import specific
-from .raised import TRACEBACK, Raised, read_raised
+from .raised import NAME, SCOPE, TRACEBACK, Raised, read_raised
 from .run import RankFailure
 
 # A connection that ended or never came about, in the words of gloo (transport/tcp/pair.cc), TCPStore (c10d/Utils.hpp,
@@ -37,11 +37,9 @@ _DISTRIBUTED = re.compile(
     re.IGNORECASE,
 )
 # How Python prints an uncaught exception; torch puts the rank in front.
-_EXCEPTION = re.compile(
-    r"(?:\[rank\d+\]:\s*)?((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Timeout)\b.*)"
-)
+_EXCEPTION = re.compile(rf"(?:\[rank\d+\]:\s*)?({SCOPE}[A-Za-z_]\w*(?:Error|Exception|Interrupt|Timeout)\b.*)")
 # The type that Python and torch's error file put before the text of an exception.
-_TYPE = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s*|$)")
+_TYPE = re.compile(rf"({SCOPE}{NAME})(?::\s*|$)")
 TAIL_LINES = 20
 # Of an exception's message in a run's documents, in characters.
 MOST_MESSAGE = 4096

@@ -33,11 +33,15 @@ _ASIDE = re.compile(
 )
 # Lines of messages of several lines: of mp.spawn, of a pool and of NCCL.
 _OF_LIBRARIES = ("-- Process", '"""', "nccl", "Last error:")
-_LINE = re.compile(r"((?:[^\W\d]\w*\.)*[^\W\d]\w*(?:\([\w.]+\))?)(?:: ?(.*))?$", re.DOTALL)
-# A line of another writer, after a message without a rank: a logger's or tracker's name, a time, a tag, a table.
+# The modules, classes and functions before the name of a class, and its name.
+SCOPE, NAME = r"(?:(?:[^\W\d]\w*|<locals>)\.)*", r"[^\W\d]\w*"
+_LINE = re.compile(rf"({SCOPE}{NAME}(?:\([\w.]+\))?)(?:: ?(.*))?$", re.DOTALL)
+# A line of another writer, after a message without a rank: a logger's or tracker's name, a time, a tag, a table. A list
+# is none: `[2, 3] against [4, 5]`.
 _OTHER = re.compile(
-    r"[\w.-]{1,30}(?: [A-Z]{4,8})?: |[\w.-]{1,30}:$|\[|\{|[0-9]{2,4}[-:/][0-9]{2}|[A-Z]{4,8}[: ]|[^\x00-\x7f]"
-    r"|[-=*#~]{3}|(?i:step|epoch|iter)|Exception ignored in|terminate called|Fatal Python error|free\(\)|double free"
+    r"[\w.-]{1,30}(?: [A-Z]{4,8})?: |[\w.-]{1,30}:$|\[(?:[^\],]{1,60}\]|[A-Z]|[0-9]{2,4}[-:/])|\{"
+    r"|[0-9]{2,4}[-:/][0-9]{2}|[A-Z]{4,8}[: ]|[^\x00-\x7f]|[-=*#~]{3}|(?i:step|epoch|iter)|Exception ignored in"
+    r"|terminate called|Fatal Python error|free\(\)|double free"
 )
 
 
@@ -175,7 +179,7 @@ class TracebackReader:
             return not _OTHER.match(text)
         # After an empty line, only what the line before it announces.
         before = next((line for line in reversed(self._message) if line), "")
-        return before.endswith(":") and not _OTHER.match(text)
+        return before.rstrip().endswith(":") and not _OTHER.match(text)
 
     def _add(self, text: str) -> None:
         self._time = self._now

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._records.cause import judge_rank, with_output
+from ansible_collections.muster.train.plugins.module_utils._records.cause import judge_rank, last_exception, with_output
 from ansible_collections.muster.train.plugins.module_utils._records.raised import Raised
 from ansible_collections.muster.train.plugins.module_utils._records.run import RankFailure
 
@@ -27,3 +27,13 @@ def test_an_early_exception(signal: str | None, is_uncaught: bool, is_aside: boo
     raised = Raised("ValueError", "no label", time=10.0, is_aside=is_aside, is_uncaught=is_uncaught)
     failure = RankFailure(rank=3, signal=signal, exit_code=None if signal else 1, time=ENDED)
     assert judge_rank(with_output(failure, raised), []).exception == exception
+
+
+def test_a_local_class_is_a_type() -> None:
+    line = "[rank0]: main.<locals>.ConfigError: no layers"
+    message = last_exception([line])
+    judged = judge_rank(RankFailure(rank=0, message=message), [])
+    assert (judged.exception, judged.message) == (
+        "main.<locals>.ConfigError",
+        "main.<locals>.ConfigError: no layers",
+    )

@@ -70,6 +70,18 @@ PROGRAMS: dict[str, tuple[str, tuple[str, str] | None]] = {
         "    with concurrent.futures.ProcessPoolExecutor(1) as pool: pool.submit(math.sqrt, -1).result()",
         ("ValueError", "math domain error"),
     ),
+    "a local class": (
+        "def main():\n    class BadConfig(Exception): pass\n    raise BadConfig('no layers')\nmain()",
+        ("main.<locals>.BadConfig", "no layers"),
+    ),
+    "a paragraph after a blank": (
+        "raise ValueError('first: \\n\\nsecond paragraph says why')",
+        ("ValueError", "first: \n\nsecond paragraph says why"),
+    ),
+    "lines that begin with a list": (
+        "raise ValueError('shapes differ\\n[2, 3] against [4, 5]\\n[batch, width] is expected')",
+        ("ValueError", "shapes differ\n[2, 3] against [4, 5]\n[batch, width] is expected"),
+    ),
     "no exception at all": ("print('KeyError: is a word'); raise SystemExit(3)", None),
     "lines that speak of exceptions": ("print('  Traceback (most recent call last):\\nretry: ValueError: x')", None),
 }
@@ -93,8 +105,8 @@ def output(program: str, tmp_path: str) -> list[str]:
     return result.stdout.split("\n")
 
 
-# torch puts the rank and a blank before what Python prints of the exception, except for its empty lines. Its own log has
-# the rank without a blank.
+# torch puts the rank and a blank before what Python prints of the exception, except for its empty lines. Its own log
+# has the rank without a blank.
 ALONE = [name for name, (program, _expected) in PROGRAMS.items() if not re.search("atexit|__del__|thread", program)]
 
 
@@ -184,6 +196,25 @@ STORE = (
     '[rank3]:[W1120 14:31:02.123456789 ProcessGroupNCCL.cpp:1681] Failed to check the "should dump" flag on TCPStore, '
     "with error: failed to recv, got 0 bytes"
 )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[rank0]: a line of another rank",
+        "[W1120 14:31:02.123456789 socket.cpp:200] a warning",
+        "[2026-11-20 14:31:02,123][INFO] a step",
+        "[14:31:02] a step",
+        "[INFO] a step",
+        "[trainer] a step",
+        "[0]: a step",
+        "[n1:00042] *** Process received signal ***",
+    ],
+)
+def test_lines_with_a_tag_are_no_message(line: str) -> None:
+    raised = read_raised([*BAD_LOSS.split("\n"), line])
+    assert raised is not None
+    assert raised.message == "bad loss"
 
 
 @pytest.mark.parametrize("prefix", ["", "[rank3]: "])
