@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from .job import NO_MESSAGE
 from .likeness import Likeness, read_likeness
 from .nccl_message import specific
-from .raised import TRACEBACK, Raised, read_raised
+from .raised import NAME, SCOPE, TRACEBACK, Raised, read_raised
 from .run import RankFailure
 
 # A connection that ended or never came about, in the words of gloo (transport/tcp/pair.cc), TCPStore (c10d/Utils.hpp,
@@ -37,11 +37,9 @@ _DISTRIBUTED = re.compile(
     re.IGNORECASE,
 )
 # How Python prints an uncaught exception; torch puts the rank in front.
-_EXCEPTION = re.compile(
-    r"(?:\[rank\d+\]:\s*)?((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Timeout)\b.*)"
-)
+_EXCEPTION = re.compile(rf"(?:\[rank\d+\]:\s*)?({SCOPE}[A-Za-z_]\w*(?:Error|Exception|Interrupt|Timeout)\b.*)")
 # The type that Python and torch's error file put before the text of an exception.
-_TYPE = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s*|$)")
+_TYPE = re.compile(rf"({SCOPE}{NAME})(?::\s*|$)")
 TAIL_LINES = 20
 # Of an exception's message in a run's documents, in characters.
 MOST_MESSAGE = 4096
@@ -75,12 +73,11 @@ def last_exception(lines: Iterable[str]) -> str | None:
 def with_output(failure: RankFailure, raised: Raised | None, warnings: Sequence[str] = ()) -> RankFailure:
     """Return a failure with the exception that the rank printed; torch's error file, where there is one, is better.
 
-    warnings are those that NCCL printed. A rank that a signal ended may have raised an exception long before, and have
-    hung since; one that it raises at the signal follows from that.
+    warnings are those that NCCL printed. A rank that a signal ended may have raised an exception long before that
+    nothing caught, and have hung since; one that it raises at the signal follows from that.
     """
     has_file = failure.message not in (None, NO_MESSAGE)
-    early = raised is not None and raised.time is not None and raised.time < _time(failure) - 1
-    if has_file or raised is None or (failure.signal not in (None, "SIGABRT") and not early):
+    if has_file or raised is None or (failure.signal not in (None, "SIGABRT") and not _hung_after(raised, failure)):
         return dataclasses.replace(failure, warnings=list(warnings))
     message = f"{raised.exception}: {raised.message}" if raised.message else raised.exception
     traceback = failure.traceback or raised.traceback[-TAIL_LINES:]
@@ -91,6 +88,12 @@ def with_output(failure: RankFailure, raised: Raised | None, warnings: Sequence[
         traceback=traceback,
         warnings=list(warnings),
     )
+
+
+def _hung_after(raised: Raised, failure: RankFailure) -> bool:
+    """Return whether a rank that a signal ended had raised an exception by which it would have ended."""
+    is_early = raised.time is not None and raised.time < _time(failure) - 1
+    return is_early and raised.would_end
 
 
 def _unwrapped(message: str) -> str:

@@ -17,7 +17,8 @@ from .frozen import field, frozen
 TRACEBACK = "Traceback (most recent call last)"
 # Frames of a recursion are summed up by Python, and those of a compiler's trace may be hundreds.
 MOST_LINES, MOST_MESSAGE_LINES, MOST_BYTES = 200, 60, 1024
-_RANK = re.compile(r"\[rank[0-9]{1,7}\]: ?")
+# torch's log has no blank there: `[rank0]:[W1120 ...`.
+_RANK = re.compile(r"\[rank[0-9]{1,7}\]:(?: |$)")
 _GROUP = "  + Exception Group " + TRACEBACK
 # mp.spawn and data loaders quote the traceback of their worker.
 _QUOTED = ("Original " + TRACEBACK, TRACEBACK)
@@ -32,11 +33,15 @@ _ASIDE = re.compile(
 )
 # Lines of messages of several lines: of mp.spawn, of a pool and of NCCL.
 _OF_LIBRARIES = ("-- Process", '"""', "nccl", "Last error:")
-_LINE = re.compile(r"((?:[^\W\d]\w*\.)*[^\W\d]\w*(?:\([\w.]+\))?)(?:: ?(.*))?$", re.DOTALL)
-# A line of another writer, after a message without a rank: a logger's or tracker's name, a time, a tag, a table.
+# The modules, classes and functions before the name of a class, and its name.
+SCOPE, NAME = r"(?:(?:[^\W\d]\w*|<locals>)\.)*", r"[^\W\d]\w*"
+_LINE = re.compile(rf"({SCOPE}{NAME}(?:\([\w.]+\))?)(?:: ?(.*))?$", re.DOTALL)
+# A line of another writer, after a message without a rank: a logger's or tracker's name, a time, a tag, a table. A list
+# is none: `[2, 3] against [4, 5]`.
 _OTHER = re.compile(
-    r"[\w.-]{1,30}(?: [A-Z]{4,8})?: |[\w.-]{1,30}:$|\[|\{|[0-9]{2,4}[-:/][0-9]{2}|[A-Z]{4,8}[: ]|[^\x00-\x7f]"
-    r"|[-=*#~]{3}|(?i:step|epoch|iter)|Exception ignored in|terminate called|Fatal Python error|free\(\)|double free"
+    r"[\w.-]{1,30}(?: [A-Z]{4,8})?: |[\w.-]{1,30}:$|\[(?:[^\],]{1,60}\]|[A-Z]|[0-9]{2,4}[-:/])|\{"
+    r"|[0-9]{2,4}[-:/][0-9]{2}|[A-Z]{4,8}[: ]|[^\x00-\x7f]|[-=*#~]{3}|(?i:step|epoch|iter)|Exception ignored in"
+    r"|terminate called|Fatal Python error|free\(\)|double free"
 )
 
 
@@ -57,6 +62,11 @@ class Raised:
     is_aside: bool = False
     is_uncaught: bool = False
 
+    @property
+    def would_end(self) -> bool:
+        """Whether the process would have ended by it, had nothing held it up."""
+        return self.is_uncaught and not self.is_aside
+
 
 class TracebackReader:
     """Reads the lines of one process as they come; `raised` is the exception that counts so far."""
@@ -72,7 +82,9 @@ class TracebackReader:
         self._chained: str | None = None  # how the next traceback of the chain follows
         self._because: str | None = None
         self._has_rank = False
-        self._time: float | None = None
+        self._is_uncaught = False  # all lines before that of the exception have the rank
+        self._now: float | None = None
+        self._time: float | None = None  # of the last line of the traceback
 
     @property
     def is_open(self) -> bool:
@@ -95,6 +107,7 @@ class TracebackReader:
     def feed(self, line: str, now: float | None = None) -> None:
         """Take the next line, and its time."""
         line = line[:MOST_BYTES]
+        self._now = now
         has_rank = bool(_RANK.match(line))
         text = _RANK.sub("", line, count=1)
         if text.startswith((*_QUOTED, _GROUP)):
@@ -103,8 +116,6 @@ class TracebackReader:
             self._continue(text, has_rank)
         else:
             self._before = text or self._before
-        if self._frames:
-            self._time = now
 
     def _begin(self, text: str, has_rank: bool) -> None:
         """Begin a traceback: the next of a chain, one that the message quotes, or a new one."""
@@ -118,8 +129,10 @@ class TracebackReader:
         else:
             self._end()
             self._is_aside = bool(_ASIDE.match(self._before))
-        self._frames.append(text)
-        self._type, self._message, self._chained, self._has_rank = None, [], None, has_rank
+        self._add(text)
+        self._type, self._message, self._chained = None, [], None
+        self._is_uncaught = has_rank and (self._is_uncaught or not continues)
+        self._has_rank = has_rank
 
     def _quotes(self, text: str) -> bool:
         """Return whether a traceback belongs to the message before it."""
@@ -127,14 +140,17 @@ class TracebackReader:
         return text.startswith("Original ") or last.endswith("terminated with the following error:") or last == '"""'
 
     def _continue(self, text: str, has_rank: bool) -> None:
-        if self._has_rank and not has_rank:
-            return  # of another thread, between the lines that torch prints
+        if self._has_rank and not has_rank and self._type is None:
+            self._is_uncaught = False
+            self._has_rank = not text.startswith('  File "')  # the program itself put it before the first line only
+        if self._has_rank and not has_rank and (text or self._type is None):
+            return  # of another thread, between the lines that torch prints; those that are empty have no rank
         if self._type is None:
             self._take_frame(text)
         elif text.strip() in _CHAINS:
             self._chained = _CHAINS[text.strip()]
             self._add(text)
-        elif self._chained is None and not self._is_message(text):
+        elif self._chained is None and not self._is_message(text, has_rank):
             self._end()
             self._before = text
         elif self._chained is None and len(self._message) < MOST_MESSAGE_LINES:
@@ -150,9 +166,11 @@ class TracebackReader:
         elif shown and not shown.startswith((" ", "+")):
             self._frames = []  # a traceback that was cut
 
-    def _is_message(self, text: str) -> bool:
+    def _is_message(self, text: str, has_rank: bool) -> bool:
         """Return whether a line after that of the exception can be a part of its message."""
-        if self._has_rank or not text or text.startswith((" ", "\t")):
+        if has_rank or self._has_rank:
+            return self._has_rank
+        if not text or text.startswith((" ", "\t")):
             return True
         last = self._message[-1] if self._message else ""
         if self._quotes("") or text.startswith(_OF_LIBRARIES):
@@ -161,9 +179,10 @@ class TracebackReader:
             return not _OTHER.match(text)
         # After an empty line, only what the line before it announces.
         before = next((line for line in reversed(self._message) if line), "")
-        return before.endswith(":") and not _OTHER.match(text)
+        return before.rstrip().endswith(":") and not _OTHER.match(text)
 
     def _add(self, text: str) -> None:
+        self._time = self._now
         self._frames.append(text)
         if len(self._frames) > MOST_LINES:
             del self._frames[1 : 1 + len(self._frames) - MOST_LINES]
@@ -175,7 +194,7 @@ class TracebackReader:
         message, frames = "\n".join(self._message).strip(), list(self._frames)
         while frames and not frames[-1].strip():
             frames.pop()
-        return Raised(self._type, message, frames, self._because, self._time, self._is_aside, self._has_rank)
+        return Raised(self._type, message, frames, self._because, self._time, self._is_aside, self._is_uncaught)
 
     def _end(self) -> None:
         finished = self._finished()

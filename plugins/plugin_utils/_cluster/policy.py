@@ -82,7 +82,7 @@ class ClusterPolicy:
     starter: str = "auto"
     stop_grace: int = 60
     abort_grace: int = 10
-    traceback_grace: int = 120
+    traceback_grace: int = 0
     background_wait: int = 60
     join_timeout: int = 600
     lost_after: int = 12

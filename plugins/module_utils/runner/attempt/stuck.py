@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which rank has raised an exception and does not end: it hangs in a destructor, in a thread or in a collective.
 
-Only what torch prints of an exception that nothing caught counts: any program may print a traceback and go on.
+Only what torch prints of an exception that nothing caught counts, and only while the node's ranks make no more steps:
+any program may print a traceback and go on. That one goes on cannot be seen where no rank of the node prints steps.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ RAISED_S = 10.0
 
 def find_stuck(output: Output) -> RankFailure | None:
     """Return the rank that raised its exception first, some time ago, with it; the caller knows that none has ended."""
-    raised = [(log.printed.raised, rank) for rank, log in output.logs.items() if rank is not None]
-    times = [(item.time, rank) for item, rank in raised if item and item.is_uncaught and item.time is not None]
-    when, rank = min(times, default=(time.time(), None))
+    printed = [log.printed for log in output.logs.values()]
+    ranks = [(log.printed.raised, rank) for rank, log in output.logs.items() if rank is not None]
+    times = [(item.time, rank) for item, rank in ranks if item and item.would_end and item.time is not None]
+    stuck = [(when, rank) for when, rank in times if not any(one.has_moved_since(when) for one in printed)]
+    when, rank = min(stuck, default=(time.time(), None))
     if rank is None or time.time() - when < RAISED_S:
         return None
     return judge_rank(output.explained(RankFailure(rank=rank, time=when)), [])

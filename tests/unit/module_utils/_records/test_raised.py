@@ -70,9 +70,29 @@ PROGRAMS: dict[str, tuple[str, tuple[str, str] | None]] = {
         "    with concurrent.futures.ProcessPoolExecutor(1) as pool: pool.submit(math.sqrt, -1).result()",
         ("ValueError", "math domain error"),
     ),
+    "a local class": (
+        "def main():\n    class BadConfig(Exception): pass\n    raise BadConfig('no layers')\nmain()",
+        ("main.<locals>.BadConfig", "no layers"),
+    ),
+    "a paragraph after a blank": (
+        "raise ValueError('first: \\n\\nsecond paragraph says why')",
+        ("ValueError", "first: \n\nsecond paragraph says why"),
+    ),
+    "lines that begin with a list": (
+        "raise ValueError('shapes differ\\n[2, 3] against [4, 5]\\n[batch, width] is expected')",
+        ("ValueError", "shapes differ\n[2, 3] against [4, 5]\n[batch, width] is expected"),
+    ),
     "no exception at all": ("print('KeyError: is a word'); raise SystemExit(3)", None),
     "lines that speak of exceptions": ("print('  Traceback (most recent call last):\\nretry: ValueError: x')", None),
 }
+
+
+BAD_LOSS = 'Traceback (most recent call last):\n  File "train.py", line 5, in <module>\nValueError: bad loss'
+
+
+def ranked(prefix: str, text: str) -> list[str]:
+    """Return lines as torch prints them with a rank's prefix."""
+    return [prefix + line if line else "" for line in text.split("\n")]
 
 
 def output(program: str, tmp_path: str) -> list[str]:
@@ -85,7 +105,8 @@ def output(program: str, tmp_path: str) -> list[str]:
     return result.stdout.split("\n")
 
 
-# torch puts the rank before what Python prints of the exception, and before nothing else.
+# torch puts the rank and a blank before what Python prints of the exception, except for its empty lines. Its own log
+# has the rank without a blank.
 ALONE = [name for name, (program, _expected) in PROGRAMS.items() if not re.search("atexit|__del__|thread", program)]
 
 
@@ -97,7 +118,7 @@ def test_programs(name: str, prefix: str, tmp_path: str) -> None:
     lines = output(program, tmp_path)
     if prefix:
         begin = next((number for number, line in enumerate(lines) if line.startswith("Traceback")), len(lines))
-        lines = lines[:begin] + [prefix + line for line in lines[begin:]]
+        lines = lines[:begin] + ranked(prefix, "\n".join(lines[begin:]))
     raised = read_raised(lines)
     if expected is None:
         assert raised is None
@@ -171,6 +192,45 @@ def test_why_it_was_raised(tmp_path: str) -> None:
     assert sum(line.startswith("Traceback") for line in raised.traceback) == 2
 
 
+STORE = (
+    '[rank3]:[W1120 14:31:02.123456789 ProcessGroupNCCL.cpp:1681] Failed to check the "should dump" flag on TCPStore, '
+    "with error: failed to recv, got 0 bytes"
+)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[rank0]: a line of another rank",
+        "[W1120 14:31:02.123456789 socket.cpp:200] a warning",
+        "[2026-11-20 14:31:02,123][INFO] a step",
+        "[14:31:02] a step",
+        "[INFO] a step",
+        "[trainer] a step",
+        "[0]: a step",
+        "[n1:00042] *** Process received signal ***",
+    ],
+)
+def test_lines_with_a_tag_are_no_message(line: str) -> None:
+    raised = read_raised([*BAD_LOSS.split("\n"), line])
+    assert raised is not None
+    assert raised.message == "bad loss"
+
+
+@pytest.mark.parametrize("prefix", ["", "[rank3]: "])
+@pytest.mark.parametrize("line", [STORE, "[rank3]:W1120 14:31:02.123456789 0 c10d: watchdog caught a timeout"])
+def test_logs_of_torch_are_no_message(prefix: str, line: str) -> None:
+    raised = read_raised([*ranked(prefix, BAD_LOSS), line])
+    assert raised is not None
+    assert (raised.message, raised.is_uncaught) == ("bad loss", bool(prefix))
+
+
+def test_empty_lines_have_no_rank() -> None:
+    raised = read_raised(ranked("[rank3]: ", "\n".join([BAD_LOSS, "", "the second paragraph"])))
+    assert raised is not None
+    assert raised.message == "bad loss\n\nthe second paragraph"
+
+
 def test_memory_is_bounded() -> None:
     reader = TracebackReader()
     reader.feed("Traceback (most recent call last):")
@@ -190,3 +250,28 @@ def test_any_text_is_read() -> None:
     parts = [*SPAWN.split("\n"), *GROUP.split("\n"), "[rank0]: ", "x", "", "\0", "a: b", "Exception ignored in: <f>"]
     for _round in range(300):
         read_raised(chance.choices(parts, k=40))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(["[rank3]: " + BAD_LOSS, "[rank3]: going on"], id="only the first line has it"),
+        pytest.param([*ranked("[rank3]: ", BAD_LOSS)[:2], "a thread's", "[rank3]: ValueError: bad loss"], id="a gap"),
+    ],
+)
+def test_a_rank_that_torch_may_not_have_printed(lines: list[str]) -> None:
+    raised = read_raised("\n".join(lines).split("\n"))
+    assert raised is not None
+    assert (raised.exception, raised.message, raised.is_uncaught) == ("ValueError", "bad loss", False)
+
+
+@pytest.mark.parametrize("prefix", ["", "[rank3]: "])
+def test_the_time_is_that_of_its_last_line(prefix: str) -> None:
+    reader = TracebackReader()
+    for line in [*ranked(prefix, BAD_LOSS), prefix + "  its second line"]:
+        reader.feed(line, 100.0)
+    for number in range(200):
+        reader.feed(f"uploader: {number} files left", 101.0 + number)
+    raised = reader.raised
+    assert raised is not None
+    assert (raised.message.count("\n"), raised.time) == (1, 100.0)

@@ -33,6 +33,10 @@ def test_the_defaults_are_the_roles() -> None:
     assert ClusterPolicy.read(defaults) == ClusterPolicy.read({}) == (ClusterPolicy(), [])
 
 
+def test_no_run_is_ended_for_what_it_prints_by_default() -> None:
+    assert ClusterPolicy().traceback_grace == 0
+
+
 def test_the_ports_are_the_same_wherever_a_default_is_written() -> None:
     """Roles and documents cannot import the constant; Python has it in one place."""
     literal = "{}-{}".format(*DEFAULT_RANGE)

@@ -23,6 +23,8 @@ def steps(*numbers: int) -> list[tuple[list[bytes], int | None]]:
         pytest.param([(TRACEBACK, 5), *steps(5)], "ValueError", id="the same step again"),
         pytest.param([(TRACEBACK, 5), *steps(6, 7, 8)], None, id="a training that goes on"),
         pytest.param([*steps(1, 2, 3), (TRACEBACK, 3)], "ValueError", id="steps before it"),
+        pytest.param([*steps(98, 99), (TRACEBACK, 99), *steps(0, 1, 2)], None, id="steps of each epoch"),
+        pytest.param([(TRACEBACK, 5), *steps(9, 7)], "ValueError", id="steps of a summary"),
         pytest.param([(TRACEBACK[:2], None), (TRACEBACK[2:], None)], "ValueError", id="in two reads"),
         pytest.param([([b"Exception ignored in: <f>"], None), (TRACEBACK, None)], "ValueError", id="only an aside"),
         pytest.param(

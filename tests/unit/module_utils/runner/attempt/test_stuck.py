@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ranks that raised an exception and do not end: in real processes, to the end of the attempt."""
+"""Ranks that raised an exception and do not end: by their output, and in real processes to the end of the attempt."""
 
 from __future__ import annotations
 
+import selectors
+import time
 from pathlib import Path
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.output import Output, make_pipes
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.stuck import find_stuck
+from ansible_collections.muster.train.plugins.module_utils.runner.disk import DiskThread
 from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, state_of
 
 # As torch prints what nothing has caught; a program may print the same without a rank, and go on.
@@ -14,6 +19,37 @@ PRINTED = """import sys, threading, time
 lines = ["Traceback (most recent call last):", '  File "train.py", line 5, in <module>', "ValueError: no label"]
 print(*(PREFIX + line for line in lines), sep="\\n", flush=True)
 """
+
+
+TRACEBACK = """[rank1]: Traceback (most recent call last):
+[rank1]:   File "train.py", line 5, in <module>
+[rank1]: ValueError: no label
+"""
+ASIDE = "Exception in thread Thread-1 (load):\n" + TRACEBACK
+AGO_S = 300.0
+
+
+@pytest.mark.parametrize(
+    ("text", "after", "rank"),
+    [
+        pytest.param(TRACEBACK, [], 1, id="nothing after it"),
+        pytest.param(TRACEBACK, [(0, "step 7")], 1, id="a step that another rank was making"),
+        pytest.param(TRACEBACK, [(0, f"step {step}") for step in (98, 99, 0, 1)], None, id="steps of another rank"),
+        pytest.param(ASIDE, [], None, id="a thread's"),
+    ],
+)
+def test_a_rank_whose_node_goes_on_is_not_stuck(
+    text: str, after: list[tuple[int, str]], rank: int | None, tmp_path: Path
+) -> None:
+    (tmp_path / "logs").mkdir()
+    pipes = make_pipes(str(tmp_path), 2)
+    output = Output(str(tmp_path), range(2), None, pipes, 1 << 20, DiskThread(), selectors.DefaultSelector())
+    output.logs[1].feed(text.encode(), time.time() - AGO_S)
+    for number, (printing, line) in enumerate(after):
+        output.logs[printing].feed(f"{line}\n".encode(), time.time() - AGO_S + 30 * number + 1)
+    stuck = find_stuck(output)
+    output.close()
+    assert (stuck.rank if stuck else None) == rank
 
 
 def program(prefix: str, then: str) -> list[str]:
