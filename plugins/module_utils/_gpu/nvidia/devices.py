@@ -23,7 +23,7 @@ from ..._host.probe import run_probes
 from ..._records.gpu import Device, Gpu, GpuFault, Link, NicLink
 from ..gone import pci_faults
 from . import driver, smi_output
-from .failure import NOT_KNOWN, kind_of, parse_failure
+from .failure import NOT_KNOWN, kind_of_value, parse_failure
 from .smi_output import SmiAnswer, SmiGpu
 from .topology import Topology, nic_relation, nvlinks, parse_topology
 
@@ -72,6 +72,7 @@ def read(host: Host, warn: Warn, cap: float = CALL_CAP_S) -> Gpu:
     if foreign:
         smi.fail(TOPOLOGY, "the table is another vendor's")
     smi.report()
+    _report_words(answer, warn)
     if foreign and (answer.gpus or driver.on_bus(host)):
         topology = parse_topology("")  # whichever tool printed it, the GPUs are NVIDIA's
         foreign = False
@@ -99,10 +100,20 @@ def _faults(answer: SmiAnswer, topology: Topology, fault: GpuFault | None, opena
         moot = topology.gpus or not openable
         return [] if fault is None or (fault.kind == NOT_KNOWN and moot) else [fault]
     return [
-        GpuFault(kind_of(gpu.trouble) or "other", gpu.trouble, "nvidia-smi", gpu.pci_address or f"GPU {gpu.index}")
+        GpuFault(kind, gpu.trouble, "nvidia-smi", gpu.pci_address or f"GPU {gpu.index}")
         for gpu in answer.gpus
-        if gpu.trouble
+        if gpu.trouble and (kind := kind_of_value(gpu.trouble))
     ]
+
+
+def _report_words(answer: SmiAnswer, warn: Warn) -> None:
+    """Warn of words instead of values that do not say that a GPU is broken."""
+    indexes: dict[str, list[str]] = {}
+    for gpu in answer.gpus:
+        if gpu.trouble and not kind_of_value(gpu.trouble):
+            indexes.setdefault(gpu.trouble, []).append(str(gpu.index))
+    for words, numbers in indexes.items():
+        warn(f"nvidia-smi --query-gpu: [{words}] instead of a value of GPU {', '.join(numbers)}")
 
 
 class _Smi:

@@ -23,6 +23,8 @@ _KINDS = (
     ("denied", re.compile(r"insufficient (?:user )?permissions", re.IGNORECASE)),
     (NOT_KNOWN, re.compile(r"libnvidia-ml|nvml shared library|shared librar|command not found", re.IGNORECASE)),
 )
+# Printed instead of a value; other words may be about the value alone ("Function Not Found").
+_BROKEN_VALUES = ("Unknown Error", "ERR!")
 # 2, 12, 13: a wrong option, no NVML, an NVML without the function; 126, 127: a shell found no program.
 _KIND_OF_CODE = {
     4: "denied",
@@ -49,3 +51,8 @@ def parse_failure(result: CommandResult, limit_s: float) -> GpuFault:
 def kind_of(line: str) -> str | None:
     """Return the kind of fault that a line of the tool names."""
     return next((kind for kind, pattern in _KINDS if pattern.search(line)), None)
+
+
+def kind_of_value(words: str) -> str | None:
+    """Return the kind of fault that is printed instead of a value, None if the GPU may work nevertheless."""
+    return kind_of(words) or ("other" if words in _BROKEN_VALUES else None)

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 from ..._host.pci import normalize
 from ..._records.frozen import field, frozen
+from .failure import kind_of_value
 
 # MIG decides how many devices there are. Drivers before 450 refuse mig.mode.current.
 QUERY = ("index", "name", "uuid", "pci.bus_id", "memory.total", "mig.mode.current", "driver_version")
@@ -30,7 +31,7 @@ _NOT_THERE = ("", "N/A", "Not Supported", "Not Available", "Insufficient Permiss
 
 @frozen
 class SmiGpu:
-    """One whole GPU by nvidia-smi's index; trouble is what it prints instead of values ("GPU is lost")."""
+    """One whole GPU by nvidia-smi's index; trouble is printed instead of values ("GPU is lost"; a fault goes first)."""
 
     index: int
     name: str | None = None
@@ -87,7 +88,7 @@ def _gpu(index: int, values: Sequence[str]) -> SmiGpu:
         pci_address=normalize(address),
         memory_mib=int(number.group(1)) if number else None,
         mig=mig == "Enabled",
-        trouble=troubles[0] if troubles else None,
+        trouble=min(troubles, key=lambda words: kind_of_value(words) is None, default=None),
     )
 
 

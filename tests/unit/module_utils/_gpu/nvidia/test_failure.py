@@ -65,6 +65,10 @@ BROKEN: dict[str, tuple[dict[str, Any], list[tuple[str, str | None]]]] = {
         [("other", "0000:ae:00.0")],
     ),
     "a field with ERR!": (rows(row(0, memory="ERR!"), *HEALTHY[1:]), [("other", "0000:1b:00.0")]),
+    "a word of no consequence before one that has some": (
+        rows(row(0, name="[Function Not Found]", memory="[GPU requires reset]"), *HEALTHY[1:]),
+        [("reset", "0000:1b:00.0")],
+    ),
     "a row of a lost GPU": (
         rows(*HEALTHY[:2], row(2, name="[GPU is lost]", memory="[GPU is lost]"), HEALTHY[3]),
         [("lost", "0000:9d:00.0")],
@@ -82,6 +86,10 @@ WORKING: dict[str, dict[str, Any]] = {
     "a warning beside the rows": rows(*HEALTHY, "WARNING: infoROM is corrupted at gpu 0000:2C:00.0", rc=14),
     "values that a GPU does not have": rows(*(row(index, memory="[N/A]", mig="[Not Supported]") for index in range(4))),
     "an owner who may not see the mode": rows(*(row(index, mig="[Insufficient Permissions]") for index in range(4))),
+    "a driver without the field": rows(*(row(index, mig="[Function Not Found]") for index in range(4))),
+    "a field that is no longer there": rows(
+        *(row(index, mig="[Requested functionality has been deprecated]") for index in range(4))
+    ),
     "no GPU for this container, whose tool finds none": {
         "files": {"/dev/null": ""},
         "commands": {call: {"rc": 6, "stdout": "No devices were found\n"} for call in CALLS},
@@ -124,6 +132,13 @@ def test_gpus_of_which_it_is_not_known(name: str, tmp_path: Path) -> None:
 
 def test_a_tool_that_hangs(tmp_path: Path) -> None:
     assert [fault.kind for fault in read(machine(), tmp_path, ["nvidia-smi"]).faults] == ["hangs"]
+
+
+def test_words_that_may_mean_anything_are_passed_on(tmp_path: Path) -> None:
+    warnings: list[str] = []
+    words = [row(index, mig="[Function Not Found]" if index else "[Other]") for index in range(4)]
+    devices.read(OwnMachine(rows(*words), tmp_path), warnings.append)
+    assert len(warnings) == 2
 
 
 class SlowMachine(OwnMachine):
