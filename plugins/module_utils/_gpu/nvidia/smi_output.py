@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
+from ..._host.command import LINE_LIMIT
 from ..._host.pci import normalize
 from ..._records.frozen import field, frozen
 from .failure import kind_of_value
@@ -25,6 +26,10 @@ _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+", re.ASCII)
 _LOG_LINE = re.compile(r"^[ \t]*(Driver|KMD|CUDA|CUDA UMD) Version[ \t]*:[ \t]*(\S+)[ \t\r]*$", re.MULTILINE)
 _GPU_LINE = re.compile(r"\s*GPU\s+[0-9]+:.*\(UUID:\s*(GPU-[^)\s]+)\)")
 _MIG_LINE = re.compile(r"\s*MIG\s+(\S+)\s+Device\s+[0-9]+:\s*\(UUID:\s*(MIG-[^)\s]+)\)")
+# Beside the rows, for a GPU that has none; only new drivers name its index.
+_HANDLE_LINE = re.compile(
+    r"^Unable to determine the device handle for GPU ?(?:([0-9]{1,4}): )?([0-9a-fA-F:.]{7,16}): .*", re.MULTILINE
+)
 # A GPU without the feature, or a partition that may not see the whole GPU, is healthy.
 _NOT_THERE = ("", "N/A", "Not Supported", "Not Available", "Insufficient Permissions", "Not Applicable")
 
@@ -52,7 +57,10 @@ class SmiAnswer:
 
 
 def parse_query(text: str) -> SmiAnswer:
-    """Return the rows of --query-gpu=QUERY --format=csv,noheader,nounits; other lines (errors) are left out."""
+    """Return the rows of --query-gpu=QUERY --format=csv,noheader,nounits, and beside them the GPUs without a handle.
+
+    Other lines are left out.
+    """
     gpus: dict[int, SmiGpu] = {}
     driver = None
     for line in text.splitlines():
@@ -61,6 +69,10 @@ def parse_query(text: str) -> SmiAnswer:
             gpu = _gpu(int(values[0]), values[1:6])
             gpus.setdefault(gpu.index, gpu)
             driver = driver or _version(values[6])
+    for match in _HANDLE_LINE.finditer(text if gpus else ""):
+        index = int(match.group(1) or next(number for number in range(len(gpus) + 1) if number not in gpus))
+        words = match.group().strip()[:LINE_LIMIT]
+        gpus.setdefault(index, SmiGpu(index, pci_address=normalize(match.group(2)), trouble=words))
     return SmiAnswer([gpus[index] for index in sorted(gpus)], driver)
 
 

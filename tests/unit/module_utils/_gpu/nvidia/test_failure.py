@@ -24,6 +24,7 @@ from ansible_collections.muster.train.tests.support.this_machine import OwnMachi
 
 CALLS = (QUERY, TOPOLOGY, VERSIONS, EVERYTHING)
 HANDLE = "Unable to determine the device handle for GPU1: 0000:2C:00.0: "
+OTHER_HANDLE = "Unable to determine the device handle for GPU 0000:AE:00.0: "
 NVML = "Failed to initialize NVML: "
 
 
@@ -59,7 +60,10 @@ BROKEN: dict[str, tuple[dict[str, Any], list[tuple[str, str | None]]]] = {
     "no device, without an exit code": (printing("No devices were found\n", 0), [("none", None)]),
     "a container that lost its devices": (printing(f"{NVML}Unknown Error\n", 255), [("other", None)]),
     "no permission": (printing(f"{NVML}Insufficient Permissions\n", 4), [("denied", None)]),
-    "one of four is not listed": (rows(*HEALTHY[:3], f"{HANDLE}Unknown Error", rc=255), [("lost", None)]),
+    "one of four is not listed": (
+        rows(HEALTHY[0], *HEALTHY[2:], f"{HANDLE}Unknown Error", rc=255),
+        [("lost", "0000:2c:00.0")],
+    ),
     "a field without a value": (
         rows(*HEALTHY[:3], row(3, memory="[Unknown Error]")),
         [("other", "0000:ae:00.0")],
@@ -72,6 +76,18 @@ BROKEN: dict[str, tuple[dict[str, Any], list[tuple[str, str | None]]]] = {
     "a row of a lost GPU": (
         rows(*HEALTHY[:2], row(2, name="[GPU is lost]", memory="[GPU is lost]"), HEALTHY[3]),
         [("lost", "0000:9d:00.0")],
+    ),
+    "two of four are not listed, and one of them is not even named": (
+        rows(HEALTHY[0], HEALTHY[2], f"{HANDLE}Unknown Error", rc=255),
+        [("lost", "0000:2c:00.0")],
+    ),
+    "two of four are not listed": (
+        rows(HEALTHY[0], f"{HANDLE}Unknown Error", HEALTHY[2], f"{OTHER_HANDLE}GPU requires reset", rc=255),
+        [("lost", "0000:2c:00.0"), ("reset", "0000:ae:00.0")],
+    ),
+    "one needs a reset, another is not listed": (
+        rows(*HEALTHY[:2], row(2, memory="[GPU requires reset]")),
+        [("reset", "0000:9d:00.0")],
     ),
     "the driver does not load": (
         {
@@ -139,6 +155,13 @@ def test_words_that_may_mean_anything_are_passed_on(tmp_path: Path) -> None:
     words = [row(index, mig="[Function Not Found]" if index else "[Other]") for index in range(4)]
     devices.read(OwnMachine(rows(*words), tmp_path), warnings.append)
     assert len(warnings) == 2
+
+
+def test_rows_are_no_fault_though_there_are_few(tmp_path: Path) -> None:
+    manifest = rows(*HEALTHY[:3], "WARNING: infoROM is corrupted")
+    manifest["commands"][TOPOLOGY] = {"rc": 1}
+    gpu = read(manifest, tmp_path)
+    assert (gpu.count, len(gpu.devices), gpu.faults) == (4, 3, [])
 
 
 class SlowMachine(OwnMachine):
