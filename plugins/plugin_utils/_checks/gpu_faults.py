@@ -12,7 +12,7 @@ CHECK = "gpus"
 UNKNOWN = "unknown"
 DRIVER = {
     "nvidia": "load the driver (modprobe nvidia), or install the one of this kernel; dmesg says why it does not load",
-    "amd": "look at dmesg for amdgpu (device_ip_init failed, PSP, IP discovery), then restart the node or power it off",
+    "amd": "load it (modprobe amdgpu); dmesg says why that or a GPU fails (device_ip_init, PSP); restart the node",
 }
 RESTART = "restart the node; if it happens again, power it off, reseat or replace the GPU (dmesg: Xid 79)"
 REMEDIES = {
