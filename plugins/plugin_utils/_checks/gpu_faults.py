@@ -44,7 +44,9 @@ def _finding(node: str, gpu: Gpu, fault: GpuFault) -> Finding:
 
 
 def _subject(gpu: Gpu, fault: GpuFault) -> str:
-    if fault.device is None:
+    if fault.is_about_all:
         return "the GPUs do"
+    if fault.device is None:
+        return f"GPU {fault.index} does"
     index = next((device.index for device in gpu.devices if device.pci_address == fault.device), None)
     return f"GPU {fault.device} does" if index is None else f"GPU {index} ({fault.device}) does"

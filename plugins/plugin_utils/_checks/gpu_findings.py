@@ -21,7 +21,7 @@ FABRIC_MEMBERS = 3
 def find_gpus(node: str, gpu: Gpu) -> list[Finding]:
     """Return all findings about the GPUs of a node."""
     # One that is about all GPUs explains why some are not listed.
-    lacking = [] if any(fault.device is None for fault in gpu.faults) else missing(node, gpu)
+    lacking = [] if any(fault.is_about_all for fault in gpu.faults) else missing(node, gpu)
     return [*find_faults(node, gpu), *lacking, *off_fabric(node, gpu), *unlike(node, gpu)]
 
 

@@ -96,7 +96,7 @@ def read(host: Host, warn: Warn, cap: float = CALL_CAP_S) -> Gpu:
 def _faults(answer: SmiAnswer, topology: Topology, fault: GpuFault | None, openable: int) -> list[GpuFault]:
     """Return why nvidia-smi lists no GPU or too few, and what it prints instead of values for single ones."""
     faults = [
-        GpuFault(kind, gpu.trouble, "nvidia-smi", gpu.pci_address or f"GPU {gpu.index}")
+        GpuFault(kind, gpu.trouble, "nvidia-smi", gpu.pci_address, None if gpu.pci_address else gpu.index)
         for gpu in answer.gpus
         if gpu.trouble and (kind := kind_of_value(gpu.trouble))
     ]

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 from ..._host.command import LINE_LIMIT
 from ..._host.pci import normalize
 from ..._records.frozen import field, frozen
-from .failure import kind_of_value
+from .failure import HANDLE_LINE, kind_of_value
 
 # MIG decides how many devices there are. Drivers before 450 refuse mig.mode.current.
 QUERY = ("index", "name", "uuid", "pci.bus_id", "memory.total", "mig.mode.current", "driver_version")
@@ -26,10 +26,6 @@ _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+", re.ASCII)
 _LOG_LINE = re.compile(r"^[ \t]*(Driver|KMD|CUDA|CUDA UMD) Version[ \t]*:[ \t]*(\S+)[ \t\r]*$", re.MULTILINE)
 _GPU_LINE = re.compile(r"\s*GPU\s+[0-9]+:.*\(UUID:\s*(GPU-[^)\s]+)\)")
 _MIG_LINE = re.compile(r"\s*MIG\s+(\S+)\s+Device\s+[0-9]+:\s*\(UUID:\s*(MIG-[^)\s]+)\)")
-# Beside the rows, for a GPU that has none; only new drivers name its index.
-_HANDLE_LINE = re.compile(
-    r"^Unable to determine the device handle for GPU ?(?:([0-9]{1,4}): )?([0-9a-fA-F:.]{7,16}): .*", re.MULTILINE
-)
 # A GPU without the feature, or a partition that may not see the whole GPU, is healthy.
 _NOT_THERE = ("", "N/A", "Not Supported", "Not Available", "Insufficient Permissions", "Not Applicable")
 
@@ -69,7 +65,7 @@ def parse_query(text: str) -> SmiAnswer:
             gpu = _gpu(int(values[0]), values[1:6])
             gpus.setdefault(gpu.index, gpu)
             driver = driver or _version(values[6])
-    for match in _HANDLE_LINE.finditer(text if gpus else ""):
+    for match in HANDLE_LINE.finditer(text if gpus else ""):
         index = int(match.group(1) or next(number for number in range(len(gpus) + 1) if number not in gpus))
         words = match.group().strip()[:LINE_LIMIT]
         gpus.setdefault(index, SmiGpu(index, pci_address=normalize(match.group(2)), trouble=words))

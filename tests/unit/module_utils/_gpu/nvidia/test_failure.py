@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia import devices
 from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
-from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu, GpuFault
 from ansible_collections.muster.train.tests.support.nvidia_machines import (
     EVERYTHING,
     QUERY,
@@ -44,8 +44,14 @@ def read(manifest: dict[str, Any], root: Path, hangs: Sequence[str] = ()) -> Gpu
 
 HEALTHY = [row(index) for index in range(4)]
 BROKEN: dict[str, tuple[dict[str, Any], list[tuple[str, str | None]]]] = {
-    "one GPU is gone, and every call fails": (printing(f"{HANDLE}Unknown Error\n", 255), [("lost", None)]),
-    "one GPU needs a reset": (printing(f"{HANDLE}GPU requires reset\n", 1), [("reset", None)]),
+    "one GPU is gone, and every call fails": (
+        printing(f"{HANDLE}Unknown Error\n", 255),
+        [("lost", "0000:2c:00.0")],
+    ),
+    "one GPU needs a reset": (
+        printing(f"{OTHER_HANDLE}GPU requires reset\n", 1),
+        [("reset", "0000:ae:00.0")],
+    ),
     "the driver was updated": (printing(f"{NVML}Driver/library version mismatch\n", 18), [("versions", None)]),
     "the newer words of it": (
         printing(f"{NVML}Driver/library version mismatch\nNVML library version: 570.86\n", 18),
@@ -162,6 +168,13 @@ def test_rows_are_no_fault_though_there_are_few(tmp_path: Path) -> None:
     manifest["commands"][TOPOLOGY] = {"rc": 1}
     gpu = read(manifest, tmp_path)
     assert (gpu.count, len(gpu.devices), gpu.faults) == (4, 3, [])
+
+
+def test_a_row_without_an_address_has_an_index(tmp_path: Path) -> None:
+    lost = ", ".join(["2", *["[GPU is lost]"] * 5, "570.124.06"])
+    assert read(rows(*HEALTHY[:2], lost, HEALTHY[3]), tmp_path).faults == [
+        GpuFault("lost", "GPU is lost", "nvidia-smi", index=2)
+    ]
 
 
 class SlowMachine(OwnMachine):
