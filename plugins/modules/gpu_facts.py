@@ -129,7 +129,8 @@ ansible_facts:
               type: str
             words: {description: What the source says., type: str}
             source: {description: 'The tool or the path of this answer.', type: str}
-            device: {description: 'PCI address of the GPU, null if it is about all.', type: str}
+            device: {description: 'PCI address of the GPU, null if it is unknown or all are meant.', type: str}
+            index: {description: 'Index of a GPU whose address is not known, by the tool.', type: int}
 """
 
 from ansible.module_utils.basic import AnsibleModule

@@ -193,6 +193,7 @@ ansible_facts:
               type: list
               elements: dict
             speeds: {description: 'Speed in Mb/s of each interface that has an address and is up.', type: dict}
+            port_range: {description: First and last port that the kernel chooses., type: list, elements: int}
         workdir:
           description: The work directory.
           type: dict

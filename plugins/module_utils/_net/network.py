@@ -24,6 +24,7 @@ from .rules import read_rules
 LOOPBACK = Route("127.0.0.0/8", "lo", None, 0)
 # linux/tcp_states.h
 TCP_LISTEN = "0A"
+PORT_RANGE = "/proc/sys/net/ipv4/ip_local_port_range"  # of IPv6 too
 _LEAF = re.compile(r"\|-- (\d{1,3}(?:\.\d{1,3}){3})$")
 
 
@@ -91,6 +92,12 @@ def parse_listeners(text: str) -> list[Listener]:
     return listeners
 
 
+def parse_port_range(text: str) -> list[int] | None:
+    """Return the first and the last port of ip_local_port_range."""
+    match = re.fullmatch(r"([0-9]{1,5})\s+([0-9]{1,5})\s*", text, re.ASCII)
+    return None if match is None else [int(number) for number in match.groups()]
+
+
 def interface_of(address: str, routes: Sequence[Route]) -> str | None:
     """Return the interface of the most specific route to an address of this node; None without one, or with several.
 
@@ -138,6 +145,7 @@ def read_net(host: LiveHost, ports: Sequence[int], warn: Callable[[str], None]) 
         holders=find_holders(host, sockets),
         rules=read_rules(host),
         speeds=read_speeds(host, sorted({item.interface for item in addresses if item.interface})),
+        port_range=parse_port_range(host.read_text(PORT_RANGE) or ""),
     )
 
 

@@ -64,7 +64,9 @@ class TopologyFile(Record):
 
 @frozen
 class GpuFault(Record):
-    """Why the GPUs of a node do not work, or only the one at device (PCI address); words are those of the source.
+    """Why the GPUs of a node do not work, or only one of them; words are those of the source.
+
+    device is the PCI address of that one, index its number for the tool where the address is not known.
 
     kind: driver (not loaded, or it found no working GPU), versions (of driver and library), lost, reset (needed), none
     (no device for the tool), denied, hangs, other; or unknown: the tool cannot run, and whether they work is not known.
@@ -74,6 +76,11 @@ class GpuFault(Record):
     words: str
     source: str
     device: str | None = None
+    index: int | None = None
+
+    @property
+    def is_about_all(self) -> bool:
+        return self.device is None and self.index is None
 
 
 @frozen

@@ -78,7 +78,8 @@ class Net(Record):
     """How this node reaches others. Holders are only of the requested ports that are in use.
 
     rules are those of policy routing that lead new connections into other tables than the usual ones, which routes has.
-    speeds are in Mb/s, of the interfaces with an address that are up.
+    speeds are in Mb/s, of the interfaces with an address that are up. port_range has the first and the last port that
+    the kernel chooses.
     """
 
     addresses: list[Address]
@@ -87,6 +88,7 @@ class Net(Record):
     holders: dict[str, PortHolder]
     rules: list[Rule] | None = None
     speeds: dict[str, int] = field(default_factory=dict)
+    port_range: list[int] | None = None
 
     @property
     def default_route(self) -> Route | None:

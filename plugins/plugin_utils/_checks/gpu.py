@@ -7,10 +7,10 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu, GpuFault
 
 from .._cluster.node import Node
-from .._cluster.visible import CUDA, visible
+from .._cluster.visible import CUDA, HIP, ROCR, visible
 from .._findings.remedy import NVLINK, RESET_GPU
 from .._text.table import names
 from .gpu_findings import find_gpus
@@ -30,22 +30,31 @@ def gpus(cluster: Cluster) -> Outcomes:
 def _of_ranks(node: Node, cluster: Cluster) -> Gpu:
     """Return the node's GPUs, without the faults that do not concern its ranks.
 
-    A container without a GPU was given none. Ranks to which no GPU is visible run on CPUs; those that see some may be
-    kept off a broken one by its index.
+    A container without a GPU was given none. Ranks to which no GPU is visible run on CPUs; a list of the visible ones
+    may keep ranks off a broken one.
     """
     gpu = node.gpu or Gpu(None, 0)
     values = cluster.environment(node)
-    visible_addresses = {device.pci_address for device in visible(gpu, values)}
+    devices = visible(gpu, values)
     contained = not gpu.count and node.facts.container is not None and node.facts.container.kind is not None
-    if (
-        not gpu.faults
-        or contained
-        or (gpu.count and not visible_addresses)
-        or (not gpu.count and values.get(CUDA) in ("", "-1"))
-    ):
+    if not gpu.faults or contained or (gpu.count and not devices) or (not gpu.count and values.get(CUDA) in ("", "-1")):
         return dataclasses.replace(gpu, faults=[])
-    left_out = {device.pci_address for device in gpu.devices} - visible_addresses
-    return dataclasses.replace(gpu, faults=[fault for fault in gpu.faults if fault.device not in left_out])
+    # Ranks without a list may need more GPUs than the driver has.
+    is_chosen = len(devices) < len(gpu.devices) or any(values.get(name) for name in (CUDA, HIP, ROCR))
+    places = {_place(device.pci_address) for device in devices}
+    return dataclasses.replace(
+        gpu, faults=[fault for fault in gpu.faults if not (devices and is_chosen and _is_left_out(fault, places))]
+    )
+
+
+def _is_left_out(fault: GpuFault, places: set[str | None]) -> bool:
+    """Return whether the GPU is none of those at these places, all of which have to be known."""
+    return not fault.is_about_all and not places & {None, _place(fault.device)}
+
+
+def _place(address: str | None) -> str | None:
+    """Return an address without its function, which is the partition of a GPU of AMD."""
+    return address.rpartition(".")[0] if address else None
 
 
 def _gpus(node: Node) -> Outcome:

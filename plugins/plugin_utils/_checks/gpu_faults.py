@@ -12,7 +12,7 @@ CHECK = "gpus"
 UNKNOWN = "unknown"
 DRIVER = {
     "nvidia": "load the driver (modprobe nvidia), or install the one of this kernel; dmesg says why it does not load",
-    "amd": "look at dmesg for amdgpu (device_ip_init failed, PSP, IP discovery), then restart the node or power it off",
+    "amd": "load it (modprobe amdgpu); dmesg says why that or a GPU fails (device_ip_init, PSP); restart the node",
 }
 RESTART = "restart the node; if it happens again, power it off, reseat or replace the GPU (dmesg: Xid 79)"
 REMEDIES = {
@@ -44,7 +44,9 @@ def _finding(node: str, gpu: Gpu, fault: GpuFault) -> Finding:
 
 
 def _subject(gpu: Gpu, fault: GpuFault) -> str:
-    if fault.device is None:
+    if fault.is_about_all:
         return "the GPUs do"
+    if fault.device is None:
+        return f"GPU {fault.index} does"
     index = next((device.index for device in gpu.devices if device.pci_address == fault.device), None)
     return f"GPU {fault.device} does" if index is None else f"GPU {index} ({fault.device}) does"

@@ -20,7 +20,9 @@ FABRIC_MEMBERS = 3
 
 def find_gpus(node: str, gpu: Gpu) -> list[Finding]:
     """Return all findings about the GPUs of a node."""
-    return [*(find_faults(node, gpu) or missing(node, gpu)), *off_fabric(node, gpu), *unlike(node, gpu)]
+    # One that is about all GPUs explains why some are not listed.
+    lacking = [] if any(fault.is_about_all for fault in gpu.faults) else missing(node, gpu)
+    return [*find_faults(node, gpu), *lacking, *off_fabric(node, gpu), *unlike(node, gpu)]
 
 
 def off_fabric(node: str, gpu: Gpu) -> list[Finding]:

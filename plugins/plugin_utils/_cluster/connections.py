@@ -19,8 +19,8 @@ from .address import is_loopback
 from .head_address import interface_towards
 from .machines import share_network
 
-# The first of those that Linux gives to programs (ip_local_port_range) and that no service is known to have.
-PORT = 47001
+# Of those that Linux gives to programs (ip_local_port_range), the first that no service is known to have, and the last.
+PORT, LAST_PORT = 47001, 60999
 
 
 @frozen
@@ -69,5 +69,8 @@ def _is_reachable(address: str) -> bool:
 
 
 def _port(net: Net | None) -> int:
+    """Return a port that the kernel may choose there: a firewall may let only those through."""
     taken = set(net.listening) if net else set()
-    return next(port for port in range(PORT, 60999) if port not in taken)
+    first, last = (net and net.port_range) or (PORT, LAST_PORT)
+    begin = PORT if first <= PORT <= last else first
+    return next((port for port in range(begin, last + 1) if port not in taken), begin)

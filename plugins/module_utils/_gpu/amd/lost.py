@@ -9,6 +9,7 @@ to vfio-pci: only accelerators without a driver, or of a model that KFD has othe
 from __future__ import annotations
 
 import posixpath
+import re
 
 from ..._host import pci, sysfs
 from ..._host.command import CommandResult
@@ -21,11 +22,16 @@ ACCELERATORS = ("0x1200", "0x0380")
 # The shortest lists of GPUs.
 TOOLS = (("amd-smi", "list"), ("rocm-smi", "--showid"))
 TOOL_CAP_S = 5.0
+ABSENT = "KFD does not have it"
+_DRIVER = re.compile("driver|amdgpu", re.IGNORECASE)
 
 
 def find_lost(host: Host, kfd: Kfd) -> list[GpuFault]:
-    """Return a fault for each GPU that KFD should have and has not; none where some of its nodes cannot be read."""
-    if kfd.unreadable or not host.is_dir("/sys/module/amdgpu"):
+    """Return a fault for each GPU that KFD should have and has not; none where some of its nodes cannot be read.
+
+    Without the driver the GPUs may be meant for something else, unless the tools that are there ask for it.
+    """
+    if kfd.unreadable:
         return []
     listed = {pci.physical(node.address) for node in kfd.nodes if node.is_gpu and node.address}
     models = {_model(host, address) for address in listed} - {None}
@@ -37,8 +43,10 @@ def find_lost(host: Host, kfd: Kfd) -> list[GpuFault]:
         and not host.exists(f"{pci.DEVICES}/{address}/physfn")
         and _is_missed(host, address, models)
     ]
-    words = (_ask_tools(host) if lost else None) or "KFD does not have it"
-    return [GpuFault("driver", words, "/sys/class/kfd", address) for address in lost]
+    words = _ask_tools(host) if lost else None
+    if not host.is_dir("/sys/module/amdgpu") and not _DRIVER.search(words or ""):
+        return []
+    return [GpuFault("driver", words or ABSENT, "/sys/class/kfd", address) for address in lost]
 
 
 def _is_missed(host: Host, address: str, models: set[str | None]) -> bool:
@@ -56,9 +64,12 @@ def _model(host: Host, address: str) -> str | None:
 
 
 def _ask_tools(host: Host) -> str | None:
-    """Return how a tool that fails explains it."""
+    """Return how the tools that are there explain it if all of them fail; of several the one that names the driver."""
+    failures = []
     for command in TOOLS:
         result: CommandResult = host.run(command, TOOL_CAP_S)
-        if not result.missing and result.rc != 0:
-            return f"{' '.join(command)}: {result.why(TOOL_CAP_S)}"
-    return None
+        if result.rc == 0:
+            return None
+        if not result.missing:
+            failures.append(f"{' '.join(command)}: {result.why(TOOL_CAP_S)}")
+    return min(failures, key=lambda words: _DRIVER.search(words) is None, default=None)

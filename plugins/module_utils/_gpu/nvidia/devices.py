@@ -23,7 +23,7 @@ from ..._host.probe import run_probes
 from ..._records.gpu import Device, Gpu, GpuFault, Link, NicLink
 from ..gone import pci_faults
 from . import driver, smi_output
-from .failure import NOT_KNOWN, kind_of, parse_failure
+from .failure import NOT_KNOWN, kind_of_value, parse_failure
 from .smi_output import SmiAnswer, SmiGpu
 from .topology import Topology, nic_relation, nvlinks, parse_topology
 
@@ -72,6 +72,7 @@ def read(host: Host, warn: Warn, cap: float = CALL_CAP_S) -> Gpu:
     if foreign:
         smi.fail(TOPOLOGY, "the table is another vendor's")
     smi.report()
+    _report_words(answer, warn)
     if foreign and (answer.gpus or driver.on_bus(host)):
         topology = parse_topology("")  # whichever tool printed it, the GPUs are NVIDIA's
         foreign = False
@@ -93,16 +94,27 @@ def read(host: Host, warn: Warn, cap: float = CALL_CAP_S) -> Gpu:
 
 
 def _faults(answer: SmiAnswer, topology: Topology, fault: GpuFault | None, openable: int) -> list[GpuFault]:
-    """Return why nvidia-smi lists no GPU or too few, or else what it prints instead of values for single ones."""
-    if len(answer.gpus) < max(1, openable):
-        # A tool that cannot run says nothing where its table lists GPUs, or where no GPU can be opened anyway.
-        moot = topology.gpus or not openable
-        return [] if fault is None or (fault.kind == NOT_KNOWN and moot) else [fault]
-    return [
-        GpuFault(kind_of(gpu.trouble) or "other", gpu.trouble, "nvidia-smi", gpu.pci_address or f"GPU {gpu.index}")
+    """Return why nvidia-smi lists no GPU or too few, and what it prints instead of values for single ones."""
+    faults = [
+        GpuFault(kind, gpu.trouble, "nvidia-smi", gpu.pci_address, None if gpu.pci_address else gpu.index)
         for gpu in answer.gpus
-        if gpu.trouble
+        if gpu.trouble and (kind := kind_of_value(gpu.trouble))
     ]
+    if fault is None or len(answer.gpus) >= max(1, openable) or fault.words in {item.words for item in faults}:
+        return faults
+    # A tool that cannot run says nothing where it or its table lists GPUs, or where no GPU can be opened anyway.
+    is_moot = fault.kind == NOT_KNOWN and (answer.gpus or topology.gpus or not openable)
+    return faults if is_moot else [fault, *faults]
+
+
+def _report_words(answer: SmiAnswer, warn: Warn) -> None:
+    """Warn of words instead of values that do not say that a GPU is broken."""
+    indexes: dict[str, list[str]] = {}
+    for gpu in answer.gpus:
+        if gpu.trouble and not kind_of_value(gpu.trouble):
+            indexes.setdefault(gpu.trouble, []).append(str(gpu.index))
+    for words, numbers in indexes.items():
+        warn(f"nvidia-smi --query-gpu: [{words}] instead of a value of GPU {', '.join(numbers)}")
 
 
 class _Smi:
@@ -142,6 +154,7 @@ class _Smi:
         if answer.gpus:
             self._failures.pop(DEVICES, None)
             if late:
+                self.fault = None
                 self._warn(f"nvidia-smi needed more than {self._cap:g} s: does the driver stay loaded (persistence)?")
         elif late or result.rc is not None:
             self.fault = parse_failure(result, limit_s)
@@ -165,6 +178,7 @@ class _Smi:
             self.fail(command, f"{len(result.out) // 1024} KiB of output, not read")
         elif command == DEVICES and smi_output.parse_query(result.out).gpus:
             # For a GPU that does not answer there is another line, and the exit code is not 0.
+            self.fault = None
             rest = dataclasses.replace(result, out=smi_output.other_lines(result.out))
             if rest.out.strip() or rest.err.strip():
                 self._warn(f"nvidia-smi --query-gpu: {rest.why(limit_s)}")

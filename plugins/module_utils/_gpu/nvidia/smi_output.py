@@ -11,8 +11,10 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
+from ..._host.command import LINE_LIMIT
 from ..._host.pci import normalize
 from ..._records.frozen import field, frozen
+from .failure import HANDLE_LINE, kind_of_value
 
 # MIG decides how many devices there are. Drivers before 450 refuse mig.mode.current.
 QUERY = ("index", "name", "uuid", "pci.bus_id", "memory.total", "mig.mode.current", "driver_version")
@@ -30,7 +32,7 @@ _NOT_THERE = ("", "N/A", "Not Supported", "Not Available", "Insufficient Permiss
 
 @frozen
 class SmiGpu:
-    """One whole GPU by nvidia-smi's index; trouble is what it prints instead of values ("GPU is lost")."""
+    """One whole GPU by nvidia-smi's index; trouble is printed instead of values ("GPU is lost"; a fault goes first)."""
 
     index: int
     name: str | None = None
@@ -51,7 +53,10 @@ class SmiAnswer:
 
 
 def parse_query(text: str) -> SmiAnswer:
-    """Return the rows of --query-gpu=QUERY --format=csv,noheader,nounits; other lines (errors) are left out."""
+    """Return the rows of --query-gpu=QUERY --format=csv,noheader,nounits, and beside them the GPUs without a handle.
+
+    Other lines are left out.
+    """
     gpus: dict[int, SmiGpu] = {}
     driver = None
     for line in text.splitlines():
@@ -60,6 +65,10 @@ def parse_query(text: str) -> SmiAnswer:
             gpu = _gpu(int(values[0]), values[1:6])
             gpus.setdefault(gpu.index, gpu)
             driver = driver or _version(values[6])
+    for match in HANDLE_LINE.finditer(text if gpus else ""):
+        index = int(match.group(1) or next(number for number in range(len(gpus) + 1) if number not in gpus))
+        words = match.group().strip()[:LINE_LIMIT]
+        gpus.setdefault(index, SmiGpu(index, pci_address=normalize(match.group(2)), trouble=words))
     return SmiAnswer([gpus[index] for index in sorted(gpus)], driver)
 
 
@@ -87,7 +96,7 @@ def _gpu(index: int, values: Sequence[str]) -> SmiGpu:
         pci_address=normalize(address),
         memory_mib=int(number.group(1)) if number else None,
         mig=mig == "Enabled",
-        trouble=troubles[0] if troubles else None,
+        trouble=min(troubles, key=lambda words: kind_of_value(words) is None, default=None),
     )
 
 

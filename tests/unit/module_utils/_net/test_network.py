@@ -12,6 +12,7 @@ from ansible_collections.muster.train.plugins.module_utils._net.network import (
     interface_of,
     parse_addresses,
     parse_listeners,
+    parse_port_range,
     parse_routes,
     read_net,
 )
@@ -192,3 +193,16 @@ def test_nothing_at_all(tmp_path: Path) -> None:
     net = read_net(Machine({}, tmp_path), [1], warnings.append)
     assert net.routes == [Route("127.0.0.0/8", "lo", None, 0)]
     assert len(warnings) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "port_range"),
+    [("32768\t60999\n", [32768, 60999]), ("50000 50000", [50000, 50000]), ("", None), ("9\n", None), ("a b", None)],
+)
+def test_port_range(text: str, port_range: list[int] | None) -> None:
+    assert parse_port_range(text) == port_range
+
+
+def test_the_range_of_the_kernel_is_read(tmp_path: Path) -> None:
+    files = {"/proc/sys/net/ipv4/ip_local_port_range": "50000\t51000\n"}
+    assert read_net(Machine({"files": files}, tmp_path), [], lambda _warning: None).port_range == [50000, 51000]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia.topology import nvlinks, parse_topology
-from ansible_collections.muster.train.plugins.module_utils._records.gpu import Device, Gpu, Link
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Device, Gpu, GpuFault, Link
 from ansible_collections.muster.train.plugins.plugin_utils._checks.gpu_findings import (
     find_gpus,
     missing,
@@ -37,6 +37,7 @@ def test_a_whole_node() -> None:
 
 
 WHOLE = node(8, lambda _a, _b: "NV18")
+SEVEN = dataclasses.replace(WHOLE, devices=WHOLE.devices[:7])
 PAIR = node(2, lambda _a, _b: "PHB")
 
 
@@ -59,7 +60,18 @@ CASES = [
     case("fewer NVLinks than the others", node(8, lambda a, b: "NV16" if 2 in (a, b) else "NV18")),
     case("GPUs of different names", second(name="A100", memory_mib=40960)),
     case("GPUs of different memory", second(memory_mib=40960)),
-    case("a GPU that has fallen off the bus", dataclasses.replace(WHOLE, devices=WHOLE.devices[:7]), "fail"),
+    case("a GPU that has fallen off the bus", SEVEN, "fail"),
+    case(
+        "another one needs a reset",
+        dataclasses.replace(SEVEN, faults=[GpuFault("reset", "GPU requires reset", "nvidia-smi", "0000:01:00.0")]),
+        "fail",
+        count=2,
+    ),
+    case(
+        "no GPU answers, of which the driver lists seven",
+        dataclasses.replace(SEVEN, faults=[GpuFault("versions", "version mismatch", "nvidia-smi")]),
+        "fail",
+    ),
 ]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
+
 from ansible_collections.muster.train.plugins.module_utils._records.node import Address, Net, NodeFacts, Route
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.connections import PORT, plan_connections
 from ansible_collections.muster.train.tests.support.plan_parts import nodes
@@ -64,6 +66,25 @@ def test_of_ipv6_the_address_of_the_link_is_left_out() -> None:
 def test_a_port_at_which_something_listens_is_not_tried() -> None:
     facts = cluster(net("10.9.0.1"), net("10.9.0.2", listening=(PORT, PORT + 1)))
     assert {item.target: item.port for item in plan_connections(facts, "10.9.0.1")}[list(facts)[1]] == PORT + 2
+
+
+@pytest.mark.parametrize(
+    ("port_range", "listening", "port"),
+    [
+        (None, (), PORT),
+        ([32768, 60999], (), PORT),
+        ([50000, 50010], (), 50000),
+        ([50000, 50010], (50000,), 50001),
+        ([20000, PORT - 1], (), 20000),
+        ([50000, 50000], (50000,), 50000),
+    ],
+)
+def test_the_port_is_one_that_the_kernel_would_give(
+    port_range: list[int] | None, listening: tuple[int, ...], port: int
+) -> None:
+    target = dataclasses.replace(net("10.9.0.2", listening=listening), port_range=port_range)
+    facts = cluster(net("10.9.0.1"), target)
+    assert {item.target: item.port for item in plan_connections(facts, "10.9.0.1")}[list(facts)[1]] == port
 
 
 def test_nothing_is_tried_where_there_is_no_way_between_nodes() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._gpu.amd.lost import ABSENT
 from ansible_collections.muster.train.plugins.module_utils._gpu.devices import read_gpu
 from ansible_collections.muster.train.tests.support import amd_machines
 from ansible_collections.muster.train.tests.support.amd_machines import PCI
@@ -42,13 +43,33 @@ def without_kfd() -> dict[str, Any]:
     return made
 
 
+NOT_LOADED = {"rc": 1, "stderr": "ERROR: Driver not initialized (amdgpu not found in modules)\n"}
+BROKEN_TOOL = {"rc": 1, "stderr": "Traceback (most recent call last):\nModuleNotFoundError: No module named 'amdsmi'\n"}
+ADDRESSES = [f"0000:{bus:02x}:00.0" for bus in amd_machines.MI300X_BUSES]
+
+
+def without_driver(**answers: dict[str, Any]) -> dict[str, Any]:
+    """The driver is not loaded; answers are those of the tools, by their names with an underscore."""
+    made = without_kfd()
+    made["files"] = {
+        path: text for path, text in made["files"].items() if not path.startswith(("/sys/module/amdgpu", "/dev/kfd"))
+    }
+    calls = {"amd_smi": "amd-smi list", "rocm_smi": "rocm-smi --showid"}
+    return {**made, "commands": {calls[name]: answer for name, answer in answers.items()}}
+
+
 LOST = {
     "initialization failed, so it has no driver": (with_device(), [EXTRA]),
     "a driver, and no node of KFD": (with_device(driver="amdgpu"), [EXTRA]),
     "an MI210": (with_device("0x038000", "0x740f"), [EXTRA]),
-    "none could be initialized": (without_kfd(), [f"0000:{bus:02x}:00.0" for bus in amd_machines.MI300X_BUSES]),
+    "none could be initialized": (without_kfd(), ADDRESSES),
+    "the driver is not loaded": (without_driver(amd_smi=NOT_LOADED, rocm_smi=NOT_LOADED), ADDRESSES),
+    "the driver is not loaded, and there is one tool": (without_driver(rocm_smi=NOT_LOADED), ADDRESSES),
 }
 WHOLE = {
+    "no driver and no tool, so nobody wants the GPUs": without_driver(),
+    "no driver, and a tool that cannot run": without_driver(amd_smi=BROKEN_TOOL),
+    "no driver, and a tool that works": without_driver(amd_smi=NOT_LOADED, rocm_smi={"rc": 0}),
     "eight": amd_machines.mi300x(),
     "partitions": amd_machines.mi300x_cpx(),
     "two dies a card": amd_machines.mi250(),
@@ -66,6 +87,13 @@ def test_gpus_that_the_driver_does_not_have(name: str, tmp_path: Path) -> None:
     gpu = read_gpu(OwnMachine(manifest, tmp_path), lambda _warning: None)
     assert gpu is not None
     assert [(fault.kind, fault.device) for fault in gpu.faults] == [("driver", address) for address in addresses]
+
+
+def test_a_tool_that_cannot_run_explains_nothing_if_another_works(tmp_path: Path) -> None:
+    answers = {"amd-smi list": BROKEN_TOOL, "rocm-smi --showid": {"rc": 0, "stdout": "GPU[0]"}}
+    gpu = read_gpu(OwnMachine({**with_device(), "commands": answers}, tmp_path), lambda _warning: None)
+    assert gpu is not None
+    assert [fault.words for fault in gpu.faults] == [ABSENT]
 
 
 def test_the_words_are_those_of_a_tool(tmp_path: Path) -> None:

@@ -164,8 +164,11 @@ def test_a_driver_too_old_for_the_query(tmp_path: Path) -> None:
 
 def test_one_gpu_is_lost(tmp_path: Path) -> None:
     gpu, warnings, _commands = read(TROUBLES["a GPU that is lost"], tmp_path)
-    assert (gpu.count, [device.memory_mib for device in gpu.devices]) == (4, [81559, 81559, None])
-    assert gpu.faults == [GpuFault("lost", LOST, "nvidia-smi")]
+    assert (gpu.count, [device.memory_mib for device in gpu.devices]) == (4, [81559, 81559, None, None])
+    assert gpu.faults == [
+        GpuFault("other", "Unknown Error", "nvidia-smi", "0000:9d:00.0"),
+        GpuFault("lost", LOST, "nvidia-smi", "0000:ae:00.0"),
+    ]
     assert len(warnings) == 1
 
 

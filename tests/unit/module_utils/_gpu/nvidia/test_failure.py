@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia import devices
 from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
-from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu, GpuFault
 from ansible_collections.muster.train.tests.support.nvidia_machines import (
     EVERYTHING,
     QUERY,
@@ -24,6 +24,7 @@ from ansible_collections.muster.train.tests.support.this_machine import OwnMachi
 
 CALLS = (QUERY, TOPOLOGY, VERSIONS, EVERYTHING)
 HANDLE = "Unable to determine the device handle for GPU1: 0000:2C:00.0: "
+OTHER_HANDLE = "Unable to determine the device handle for GPU 0000:AE:00.0: "
 NVML = "Failed to initialize NVML: "
 
 
@@ -43,8 +44,14 @@ def read(manifest: dict[str, Any], root: Path, hangs: Sequence[str] = ()) -> Gpu
 
 HEALTHY = [row(index) for index in range(4)]
 BROKEN: dict[str, tuple[dict[str, Any], list[tuple[str, str | None]]]] = {
-    "one GPU is gone, and every call fails": (printing(f"{HANDLE}Unknown Error\n", 255), [("lost", None)]),
-    "one GPU needs a reset": (printing(f"{HANDLE}GPU requires reset\n", 1), [("reset", None)]),
+    "one GPU is gone, and every call fails": (
+        printing(f"{HANDLE}Unknown Error\n", 255),
+        [("lost", "0000:2c:00.0")],
+    ),
+    "one GPU needs a reset": (
+        printing(f"{OTHER_HANDLE}GPU requires reset\n", 1),
+        [("reset", "0000:ae:00.0")],
+    ),
     "the driver was updated": (printing(f"{NVML}Driver/library version mismatch\n", 18), [("versions", None)]),
     "the newer words of it": (
         printing(f"{NVML}Driver/library version mismatch\nNVML library version: 570.86\n", 18),
@@ -59,15 +66,34 @@ BROKEN: dict[str, tuple[dict[str, Any], list[tuple[str, str | None]]]] = {
     "no device, without an exit code": (printing("No devices were found\n", 0), [("none", None)]),
     "a container that lost its devices": (printing(f"{NVML}Unknown Error\n", 255), [("other", None)]),
     "no permission": (printing(f"{NVML}Insufficient Permissions\n", 4), [("denied", None)]),
-    "one of four is not listed": (rows(*HEALTHY[:3], f"{HANDLE}Unknown Error", rc=255), [("lost", None)]),
+    "one of four is not listed": (
+        rows(HEALTHY[0], *HEALTHY[2:], f"{HANDLE}Unknown Error", rc=255),
+        [("lost", "0000:2c:00.0")],
+    ),
     "a field without a value": (
         rows(*HEALTHY[:3], row(3, memory="[Unknown Error]")),
         [("other", "0000:ae:00.0")],
     ),
     "a field with ERR!": (rows(row(0, memory="ERR!"), *HEALTHY[1:]), [("other", "0000:1b:00.0")]),
+    "a word of no consequence before one that has some": (
+        rows(row(0, name="[Function Not Found]", memory="[GPU requires reset]"), *HEALTHY[1:]),
+        [("reset", "0000:1b:00.0")],
+    ),
     "a row of a lost GPU": (
         rows(*HEALTHY[:2], row(2, name="[GPU is lost]", memory="[GPU is lost]"), HEALTHY[3]),
         [("lost", "0000:9d:00.0")],
+    ),
+    "two of four are not listed, and one of them is not even named": (
+        rows(HEALTHY[0], HEALTHY[2], f"{HANDLE}Unknown Error", rc=255),
+        [("lost", "0000:2c:00.0")],
+    ),
+    "two of four are not listed": (
+        rows(HEALTHY[0], f"{HANDLE}Unknown Error", HEALTHY[2], f"{OTHER_HANDLE}GPU requires reset", rc=255),
+        [("lost", "0000:2c:00.0"), ("reset", "0000:ae:00.0")],
+    ),
+    "one needs a reset, another is not listed": (
+        rows(*HEALTHY[:2], row(2, memory="[GPU requires reset]")),
+        [("reset", "0000:9d:00.0")],
     ),
     "the driver does not load": (
         {
@@ -82,6 +108,10 @@ WORKING: dict[str, dict[str, Any]] = {
     "a warning beside the rows": rows(*HEALTHY, "WARNING: infoROM is corrupted at gpu 0000:2C:00.0", rc=14),
     "values that a GPU does not have": rows(*(row(index, memory="[N/A]", mig="[Not Supported]") for index in range(4))),
     "an owner who may not see the mode": rows(*(row(index, mig="[Insufficient Permissions]") for index in range(4))),
+    "a driver without the field": rows(*(row(index, mig="[Function Not Found]") for index in range(4))),
+    "a field that is no longer there": rows(
+        *(row(index, mig="[Requested functionality has been deprecated]") for index in range(4))
+    ),
     "no GPU for this container, whose tool finds none": {
         "files": {"/dev/null": ""},
         "commands": {call: {"rc": 6, "stdout": "No devices were found\n"} for call in CALLS},
@@ -124,6 +154,27 @@ def test_gpus_of_which_it_is_not_known(name: str, tmp_path: Path) -> None:
 
 def test_a_tool_that_hangs(tmp_path: Path) -> None:
     assert [fault.kind for fault in read(machine(), tmp_path, ["nvidia-smi"]).faults] == ["hangs"]
+
+
+def test_words_that_may_mean_anything_are_passed_on(tmp_path: Path) -> None:
+    warnings: list[str] = []
+    words = [row(index, mig="[Function Not Found]" if index else "[Other]") for index in range(4)]
+    devices.read(OwnMachine(rows(*words), tmp_path), warnings.append)
+    assert len(warnings) == 2
+
+
+def test_rows_are_no_fault_though_there_are_few(tmp_path: Path) -> None:
+    manifest = rows(*HEALTHY[:3], "WARNING: infoROM is corrupted")
+    manifest["commands"][TOPOLOGY] = {"rc": 1}
+    gpu = read(manifest, tmp_path)
+    assert (gpu.count, len(gpu.devices), gpu.faults) == (4, 3, [])
+
+
+def test_a_row_without_an_address_has_an_index(tmp_path: Path) -> None:
+    lost = ", ".join(["2", *["[GPU is lost]"] * 5, "570.124.06"])
+    assert read(rows(*HEALTHY[:2], lost, HEALTHY[3]), tmp_path).faults == [
+        GpuFault("lost", "GPU is lost", "nvidia-smi", index=2)
+    ]
 
 
 class SlowMachine(OwnMachine):

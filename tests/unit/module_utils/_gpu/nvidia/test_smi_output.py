@@ -79,9 +79,15 @@ def test_query_without_a_value(values: dict[str, str], gpu: SmiGpu) -> None:
 def test_query_with_a_line_of_another_kind() -> None:
     lost = "Unable to determine the device handle for GPU1: 0000:2C:00.0: GPU is lost.  Reboot the system"
     text = f"{row(0)}\n{lost}\n{row(2)}\n"
-    assert [gpu.index for gpu in parse_query(text).gpus] == [0, 2]
+    assert [(gpu.index, gpu.pci_address, gpu.trouble) for gpu in parse_query(text).gpus] == [
+        (0, "0000:1b:00.0", None),
+        (1, "0000:2c:00.0", lost),
+        (2, "0000:9d:00.0", None),
+    ]
     assert other_lines(text) == lost
-    assert parse_query("No devices were found\n") == SmiAnswer()
+    without = text.replace("GPU1: ", "GPU ")
+    assert [gpu.index for gpu in parse_query(without).gpus] == [0, 1, 2]
+    assert parse_query("No devices were found\n") == parse_query(lost) == SmiAnswer()
 
 
 def test_xml() -> None:
