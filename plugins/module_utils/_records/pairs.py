@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from .document import as_integer, as_integers, as_number, as_text
@@ -83,6 +84,12 @@ class PairSearch:
     library: str | None = None
 
 
+def low(values: Iterable[float]) -> float | None:
+    """Return the value that a third of the values do not exceed; None of no values."""
+    ordered = sorted(values)
+    return ordered[(len(ordered) - 1) // 3] if ordered else None
+
+
 def read_sample(row: object) -> PairSample | None:
     """Return the sample of a row; None for what is none."""
     if not isinstance(row, list) or len(row) != 10:
@@ -94,6 +101,7 @@ def read_sample(row: object) -> PairSample | None:
         or not places
         or len(places) != 4
         or not all(0 <= place < MOST_NODES for place in places)
+        or not places[1] < places[2]
     ):
         return None
     number, first, second, rail = places

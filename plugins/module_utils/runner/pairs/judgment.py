@@ -71,12 +71,6 @@ def value_of(metric: str, slow: float) -> float:
     return slow if metric == RESENT else math.exp(slow if metric == LATENCY else -slow)
 
 
-def low(values: Iterable[float]) -> float:
-    """Return the value that a third of the values do not exceed."""
-    ordered = sorted(values)
-    return ordered[(len(ordered) - 1) // 3]
-
-
 def judge(samples: Sequence[PairSample], tolerance: float) -> list[Suspect]:
     """Return all suspects; tolerance is the part by which bandwidth and latency may be worse than the others'."""
     rails = sorted({sample.rail for sample in samples})
@@ -148,7 +142,7 @@ def _outliers(
     metric: str, places: Mapping[tuple[int, ...], Sequence[float]], noise: float, least: float
 ) -> Iterator[tuple[tuple[int, ...], Suspicion]]:
     """Yield the places that are slower than the others by more than noise, their spread and the least."""
-    scores = {place: low(known) for place, known in places.items()}
+    scores = {place: score for place, known in places.items() if (score := low(known)) is not None}
     if not scores:
         return
     typical = 0.0 if metric == REACH else statistics.median_low(scores.values())

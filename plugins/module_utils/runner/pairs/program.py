@@ -69,8 +69,6 @@ class PairRank:
         first, second = sorted((self.node, partner))
         limit_s = self.options.pair_limit
         answer = run_apart(lambda: self.measure(f"{number}/{first}/{self.rail}", self.node == first), limit_s)
-        if answer is None:
-            answer = {"outcome": STALLED, "why": f"no result after {limit_s:g} s"}
         outcome, why = answer.get("outcome", MEASURED), answer.get("why", "")
         if "error" in answer:
             outcome, why = FAILED, answer["error"]

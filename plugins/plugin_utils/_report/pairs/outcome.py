@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,6 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.pairs import
     Culprit,
     PairSample,
     PairSearch,
+    low,
 )
 
 SCHEMA = 1
@@ -80,21 +81,15 @@ class PairsOutcome:
 
 def _third(name: str, samples: Sequence[PairSample]) -> NodeThird:
     failed = sum(sample.outcome != MEASURED for sample in samples)
-    bandwidth = _low(-sample.bandwidth for sample in samples if sample.bandwidth is not None)
-    latency = _low(sample.latency_s for sample in samples if sample.latency_s is not None)
-    segment = _low(-sample.segment for sample in samples if sample.segment is not None)
+    bandwidth = low(-sample.bandwidth for sample in samples if sample.bandwidth is not None)
+    latency = low(sample.latency_s for sample in samples if sample.latency_s is not None)
+    segment = low(-sample.segment for sample in samples if sample.segment is not None)
     return NodeThird(
         name,
         len(samples),
         failed,
         None if latency is None else latency * 1e6,
         None if bandwidth is None else -bandwidth / 1e9,
-        _low(sample.resent for sample in samples if sample.resent is not None),
+        low(sample.resent for sample in samples if sample.resent is not None),
         None if segment is None else int(-segment),
     )
-
-
-def _low(values: Iterable[float]) -> float | None:
-    """Return the value that a third of the values do not exceed."""
-    ordered = sorted(values)
-    return ordered[(len(ordered) - 1) // 3] if ordered else None

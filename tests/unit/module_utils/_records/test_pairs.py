@@ -51,7 +51,11 @@ ROW = SAMPLES[0].to_list()
 
 
 @pytest.mark.parametrize(
-    "row", [None, {}, ROW[:9], [1, 0, 7, *ROW[3:]], [1, -1, 1, *ROW[3:]], ["1", *ROW[1:]], [*ROW[:4], "fine", *ROW[5:]]]
+    "row",
+    [
+        *(None, {}, ROW[:9], ["1", *ROW[1:]], [*ROW[:4], "fine", *ROW[5:]]),
+        *([1, *pair, *ROW[3:]] for pair in ((0, 7), (7, 0), (-1, 1), (1, 0), (1, 1))),
+    ],
 )
 def test_a_row_that_is_no_sample_is_left_out(row: object) -> None:
     read = read_search(written(samples=[row, ROW]))
