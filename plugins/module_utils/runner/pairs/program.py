@@ -171,6 +171,7 @@ class Leader:
             "samples": [sample.to_list() for sample in search.samples],
             "culprits": [asdict(culprit) for culprit in search.culprits],
             "reason": search.reason,
+            **{name: getattr(search, name) for name in ("groups", "unnamed", "unmeasured")},
             "torch": torch.__version__,
             "library": ".".join(map(str, torch.cuda.nccl.version())) if is_nccl else None,
         }

@@ -55,9 +55,13 @@ class PairsOutcome:
                 of_nodes[place].append(sample)
         return [_third(self.names[place], samples) for place, samples in of_nodes.items()]
 
+    def names_in(self, places: Sequence[int]) -> list[str]:
+        """Return the names of nodes."""
+        return [self.names[place] for place in places]
+
     def names_of(self, culprit: Culprit) -> list[str]:
         """Return the names of a culprit's nodes."""
-        return [self.names[place] for place in culprit.nodes]
+        return self.names_in(culprit.nodes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as the document has it."""
@@ -70,10 +74,18 @@ class PairsOutcome:
             "library": search.library,
             "rounds": search.rounds,
             "reason": search.reason or None,
+            "is_bad": search.is_bad,
+            "groups": [self.names_in(group) for group in search.groups],
+            "unnamed": search.unnamed,
+            "unmeasured": search.unmeasured,
             "culprits": [{**asdict(item), "nodes": self.names_of(item)} for item in search.culprits],
             "by_node": [asdict(node) for node in self.nodes],
             "samples": [
-                {**vars(sample), "first": self.names[sample.first], "second": self.names[sample.second]}
+                {
+                    **vars(sample),
+                    **{"first": self.names[sample.first], "second": self.names[sample.second]},
+                    "towards": None if sample.towards is None else self.names[sample.towards],
+                }
                 for sample in search.samples
             ],
         }
