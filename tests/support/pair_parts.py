@@ -27,7 +27,14 @@ def search_of(network: Network, rounds: int = 12) -> PairSearch:
     search = searched(network, rounds)
     last = search.samples[-1].round
     return PairSearch(
-        network.nodes, last, search.samples, search.culprits, search.reason, "2.13.0", None, *(search.groups, search.unnamed, search.unmeasured)
+        network.nodes,
+        last,
+        search.samples,
+        search.culprits,
+        search.reason,
+        "2.13.0",
+        None,
+        *(search.groups, search.unnamed, search.unmeasured),
     )
 
 

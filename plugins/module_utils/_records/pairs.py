@@ -23,8 +23,8 @@ class PairSample:
     """One measurement of two nodes by their ranks of one rail; the lower node is first, a number that is unknown None.
 
     latency_s is half of a quick round trip, bandwidth the bytes per second and direction while both send, resent the
-    part of TCP's segments that the worse end sent again, segment the bytes of one, why what went wrong, towards the node
-    to which no connection could be made.
+    part of TCP's segments that the worse end sent again, segment the bytes of one, why what went wrong, towards the
+    node to which no connection could be made.
     """
 
     round: int
@@ -62,7 +62,8 @@ class Deviation:
 class Culprit:
     """What is slow or broken: a node, one rail of a node, or the link between two nodes, with the worst metric first.
 
-    A rail without nodes is that of all nodes. rail is None where all rails are concerned. why is what a measurement said that did not work.
+    A rail without nodes is that of all nodes. rail is None where all rails are concerned. why is what a measurement said
+    that did not work.
     """
 
     kind: str
@@ -77,8 +78,8 @@ class Culprit:
 class PairSearch:
     """All samples, and what they lead to; reason says why nothing can be concluded, empty where it can.
 
-    groups are nodes that reach each other and not the other groups. unnamed are the measurements that failed and of which
-    nothing that is named is the cause, unmeasured the suspects that could not be measured again often enough.
+    groups are nodes that reach each other and not the other groups. unnamed are the measurements that failed and of
+    which nothing that is named is the cause, unmeasured the suspects that could not be measured again often enough.
     """
 
     nodes: int
@@ -138,9 +139,7 @@ def read_search(data: object) -> PairSearch | None:
     groups = [group for group in groups if group and all(0 <= place < nodes for place in group)]
     counts = [as_count(known.get(name)) for name in ("unnamed", "unmeasured")]
     named = [item for item in culprits if item]
-    return PairSearch(
-        *(nodes, rounds, samples, named, texts[0] or "", *texts[1:]), groups, *counts
-    )
+    return PairSearch(*(nodes, rounds, samples, named, texts[0] or "", *texts[1:]), groups, *counts)
 
 
 def _read_culprit(item: dict[str, Any], nodes: int) -> Culprit | None:

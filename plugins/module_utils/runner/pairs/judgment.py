@@ -15,7 +15,20 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..._records.frozen import frozen
-from ..._records.pairs import BANDWIDTH, LATENCY, LINK, MEASURED, METRICS, MTU, NODE, RAIL, REACH, RESENT, PairSample, low
+from ..._records.pairs import (
+    BANDWIDTH,
+    LATENCY,
+    LINK,
+    MEASURED,
+    METRICS,
+    MTU,
+    NODE,
+    RAIL,
+    REACH,
+    RESENT,
+    PairSample,
+    low,
+)
 from .reach import blamed
 from .rounds import Pair
 
@@ -30,8 +43,8 @@ FEW = 8
 LEAST_RESENT, LEAST_MTU = 0.003, math.log(1.05)
 # Rails from which one can be told that is slow on all nodes.
 FEWEST_RAILS = 3
-# How often a suspect is measured again. Noise of one measurement in ten leaves one in a thousand. A node that fails only
-# now and then works seven times in a row in one of twelve cases if it fails in three of ten.
+# How often a suspect is measured again. Noise of one measurement in ten leaves one in a thousand. A node that fails
+# only now and then works seven times in a row in one of twelve cases if it fails in three of ten.
 REPEATS, REPEATS_OF_REACH = 3, 8
 _FAILED = 0.5
 _LEAST = {MTU: LEAST_MTU, RESENT: LEAST_RESENT}
@@ -164,8 +177,10 @@ def _suspect_rails(metric: str, rails: Mapping[int, Values], tolerance: float, p
     """Suspect the rails that are slower than the others on all nodes."""
     if len(rails) < FEWEST_RAILS:
         return
-    scores = {(rail,): [score for of in _by_node(pairs).values() if (score := low(of)) is not None]
-              for rail, pairs in rails.items()}
+    scores = {
+        (rail,): [score for of in _by_node(pairs).values() if (score := low(of)) is not None]
+        for rail, pairs in rails.items()
+    }
     for (rail,), suspicion in _outliers(metric, scores, 0.0, math.log1p(tolerance), len(METRICS)):
         places.setdefault(EVERYWHERE, {}).setdefault(rail, []).append(suspicion)
 
@@ -235,7 +250,9 @@ def _suspects(place: tuple[int, ...], by_rail: Mapping[int, list[Suspicion]], ra
     # What only the first rail measures, by TCP, concerns the node.
     of_node = [suspicion for known in by_rail.values() for suspicion in known if suspicion.metric in _LEAST]
     of_rails = {
-        rail: rest for rail, known in sorted(by_rail.items()) if (rest := [item for item in known if item not in of_node])
+        rail: rest
+        for rail, known in sorted(by_rail.items())
+        if (rest := [item for item in known if item not in of_node])
     }
     if 2 * len(of_rails) > rails:
         of_node += [suspicion for known in of_rails.values() for suspicion in known]

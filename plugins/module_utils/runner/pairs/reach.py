@@ -30,7 +30,7 @@ def groups_of(samples: Iterable[PairSample]) -> list[set[int]]:
 
 
 def groups_apart(samples: Sequence[PairSample]) -> list[list[int]]:
-    """Return the groups that do not reach others, where they tried; a node that reaches nobody is none: it is broken."""
+    """Return the groups that tried to reach others in vain; a node that reaches nobody is none: it is broken."""
     groups = [group for group in groups_of(samples) if len(group) > 1]
     place_of = {node: place for place, group in enumerate(groups) for node in group}
     failed = {sample.pair for sample in samples if sample.outcome != MEASURED}

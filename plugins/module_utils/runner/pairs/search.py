@@ -16,8 +16,8 @@ from .judgment import EVERYWHERE, REPEATS, Suspect, confirmed, judge, rounds_nee
 from .reach import are_apart, groups_apart, groups_of, hopeless, untried
 from .rounds import Pair, circle, in_order, without
 
-# Suspicious links may share a node; what is not measured again after so many rounds is not named. Groups have as many to
-# reach each other.
+# Suspicious links may share a node; what is not measured again after so many rounds is not named. Groups have as many
+# to reach each other.
 MOST_ROUNDS_AGAIN = 12
 # A node that failed with so many partners that work, and never succeeded, is measured with others like it only.
 HOPELESS = 2
@@ -116,13 +116,13 @@ class CulpritSearch:
         return pairs + (without(around, busy) if any(not suspect.nodes for suspect in left) else [])
 
     def _urgency(self, suspect: Suspect) -> tuple[bool, int, int]:
-        """Return what sorts suspects: links last, of these first what was slow again, and those of one round together."""
+        """Return what sorts suspects: links last, first those that were slow again, and those of one round together."""
         if suspect.kind != LINK:
             return False, 0, 0
         return True, -_rounds(self._measured(suspect)), self._round_of.get(suspect.nodes, 0)
 
     def _with_partner(self, suspect: Suspect, busy: set[int], turn: int) -> tuple[int, ...]:
-        """Return a suspect and a node of which its rail is healthy, or the least suspicious one; nothing if none is free."""
+        """Return a suspect and a node whose rail is healthy, or the least suspicious one; nothing if none is free."""
         node, start = suspect.nodes[0], turn % self.nodes
         free = [other for other in (*range(start, self.nodes), *range(start)) if other != node and other not in busy]
         partner = min(free, key=lambda other: self._doubts(suspect, other), default=None)

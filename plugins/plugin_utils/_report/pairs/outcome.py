@@ -83,7 +83,8 @@ class PairsOutcome:
             "samples": [
                 {
                     **vars(sample),
-                    **{"first": self.names[sample.first], "second": self.names[sample.second]},
+                    "first": self.names[sample.first],
+                    "second": self.names[sample.second],
                     "towards": None if sample.towards is None else self.names[sample.towards],
                 }
                 for sample in search.samples

@@ -73,7 +73,9 @@ def doubts(outcome: PairsOutcome) -> list[tuple[str, str]]:
     texts = []
     if search.groups:
         groups = [", ".join(fold(outcome.names_in(group))) for group in search.groups]
-        shown = " and ".join(groups[:MOST_GROUPS]) + (f" and {len(groups) - MOST_GROUPS} more" * (len(groups) > MOST_GROUPS))
+        shown = " and ".join(groups[:MOST_GROUPS]) + (
+            f" and {len(groups) - MOST_GROUPS} more" * (len(groups) > MOST_GROUPS)
+        )
         texts.append((f"{shown} do not reach each other", REMEDY_OF_GROUPS))
     if search.unnamed:
         failed = sum(sample.outcome != MEASURED for sample in search.samples)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The search in simulated networks in which much is broken: it names the cause, or says that it cannot, and never passes."""
+"""The search in simulated networks in which much is broken: it names the cause, or says that it cannot."""
 
 from __future__ import annotations
 
@@ -37,8 +37,18 @@ RAILS: list[tuple[str, int, dict[str, Any], Named]] = [
     ("a rail that is slow everywhere", 16, {"rail_factors": {5: 4.0}}, [(RAIL, [], 5)]),
     ("on two nodes", 2, {"rail_factors": {5: 4.0}}, [(RAIL, [], 5)]),
     ("a rail dead on most", 16, {"fails": lambda pair, rail: rail == 5 and pair[0] < 12}, [(RAIL, [], 5)]),
-    ("another rail of each of 4", 4, {"rail_places": {(n, n): 4.0 for n in range(4)}}, [(RAIL, [n], n) for n in range(4)]),
-    ("another rail of each of 8", 8, {"rail_places": {(n, n): 4.0 for n in range(8)}}, [(RAIL, [n], n) for n in range(8)]),
+    (
+        "another rail of each of 4",
+        4,
+        {"rail_places": {(n, n): 4.0 for n in range(4)}},
+        [(RAIL, [n], n) for n in range(4)],
+    ),
+    (
+        "another rail of each of 8",
+        8,
+        {"rail_places": {(n, n): 4.0 for n in range(8)}},
+        [(RAIL, [n], n) for n in range(8)],
+    ),
     (
         "another dead rail of each of 8",
         8,
@@ -54,7 +64,9 @@ RAILS: list[tuple[str, int, dict[str, Any], Named]] = [
 ]
 
 
-@pytest.mark.parametrize(("nodes", "network", "expected"), [case[1:] for case in RAILS], ids=[case[0] for case in RAILS])
+@pytest.mark.parametrize(
+    ("nodes", "network", "expected"), [case[1:] for case in RAILS], ids=[case[0] for case in RAILS]
+)
 def test_rails(nodes: int, network: dict[str, Any], expected: Named) -> None:
     search = searched(Network(nodes, 1, rails=8, **network), ROUNDS)
     assert (named(search), search.unnamed, search.unmeasured) == (expected, 0, 0)
