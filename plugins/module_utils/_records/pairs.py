@@ -62,8 +62,8 @@ class Deviation:
 class Culprit:
     """What is slow or broken: a node, one rail of a node, or the link between two nodes, with the worst metric first.
 
-    A rail without nodes is that of all nodes. rail is None where all rails are concerned. why is what a measurement said
-    that did not work.
+    A rail without nodes is that of all nodes. rail is None where all rails are concerned. why is what a measurement
+    said that did not work.
     """
 
     kind: str
@@ -138,8 +138,18 @@ def read_search(data: object) -> PairSearch | None:
     groups = [as_integers(row) or [] for row in rows] if isinstance(rows, list) else []
     groups = [group for group in groups if group and all(0 <= place < nodes for place in group)]
     counts = [as_count(known.get(name)) for name in ("unnamed", "unmeasured")]
-    named = [item for item in culprits if item]
-    return PairSearch(*(nodes, rounds, samples, named, texts[0] or "", *texts[1:]), groups, *counts)
+    return PairSearch(
+        nodes=nodes,
+        rounds=rounds,
+        samples=samples,
+        culprits=[item for item in culprits if item],
+        reason=texts[0] or "",
+        torch=texts[1],
+        library=texts[2],
+        groups=groups,
+        unnamed=counts[0],
+        unmeasured=counts[1],
+    )
 
 
 def _read_culprit(item: dict[str, Any], nodes: int) -> Culprit | None:

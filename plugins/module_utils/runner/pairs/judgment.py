@@ -52,6 +52,7 @@ _LEAST = {MTU: LEAST_MTU, RESENT: LEAST_RESENT}
 EVERYWHERE: tuple[int, ...] = ()
 COMPARED = tuple(metric for metric in METRICS if metric != REACH)
 Values = Mapping[Pair, Sequence[float]]
+Scores = Mapping[tuple[int, ...], Sequence[float]]
 # What is suspicious, by place and rail.
 Places = dict[tuple[int, ...], dict[int, list["Suspicion"]]]
 
@@ -115,15 +116,13 @@ def judge(samples: Sequence[PairSample], tolerance: float) -> list[Suspect]:
     for metric in (BANDWIDTH, LATENCY):
         _suspect_rails(metric, {rail: pairs for (rail, of), pairs in values.items() if of == metric}, tolerance, places)
     for (rail, metric), pairs in values.items():
-        least = _LEAST.get(metric, math.log1p(tolerance))
-        noise = _noise(pairs.values())
+        limits = (_noise(pairs.values()), _LEAST.get(metric, math.log1p(tolerance)), len(values))
+        slow = [*_outliers(metric, _nodes(pairs), *limits)]
+        suspicious = {node for place, _suspicion in slow for node in place}
         # A link is suspicious by itself only between nodes that are not.
-        suspicious: set[int] = set()
-        for pick in (_nodes, _links):
-            known = {place: of for place, of in pick(pairs).items() if not {*place} & suspicious}
-            for place, suspicion in _outliers(metric, known, noise, least, len(values)):
-                places.setdefault(place, {}).setdefault(rail, []).append(suspicion)
-                suspicious |= {*place} if pick is _nodes else set()
+        links: Scores = {pair: known for pair, known in pairs.items() if not {*pair} & suspicious}
+        for place, suspicion in (*slow, *_outliers(metric, links, *limits)):
+            places.setdefault(place, {}).setdefault(rail, []).append(suspicion)
     return [suspect for place, of in places.items() for suspect in _suspects(place, of, len(by_rail))]
 
 
@@ -177,7 +176,7 @@ def _suspect_rails(metric: str, rails: Mapping[int, Values], tolerance: float, p
     """Suspect the rails that are slower than the others on all nodes."""
     if len(rails) < FEWEST_RAILS:
         return
-    scores = {
+    scores: Scores = {
         (rail,): [score for of in _by_node(pairs).values() if (score := low(of)) is not None]
         for rail, pairs in rails.items()
     }
@@ -194,22 +193,18 @@ def _values_of(samples: Iterable[PairSample], metric: str) -> dict[Pair, list[fl
     return values
 
 
-def _nodes(pairs: Values) -> Mapping[tuple[int, ...], Sequence[float]]:
+def _nodes(pairs: Values) -> Scores:
     """Return the values of each node; of two nodes none, as each has only the other one's."""
     of_nodes = _by_node(pairs)
     return of_nodes if len(of_nodes) > 2 else {}
 
 
-def _by_node(pairs: Values) -> Mapping[tuple[int, ...], Sequence[float]]:
+def _by_node(pairs: Values) -> Scores:
     of_nodes: dict[tuple[int, ...], list[float]] = {}
     for pair, known in pairs.items():
         for node in pair:
             of_nodes.setdefault((node,), []).extend(known)
     return of_nodes
-
-
-def _links(pairs: Values) -> Mapping[tuple[int, ...], Sequence[float]]:
-    return pairs
 
 
 def _noise(values: Iterable[Sequence[float]]) -> float:
@@ -224,7 +219,7 @@ def _noise(values: Iterable[Sequence[float]]) -> float:
 
 
 def _outliers(
-    metric: str, places: Mapping[tuple[int, ...], Sequence[float]], noise: float, least: float, others: int
+    metric: str, places: Scores, noise: float, least: float, others: int
 ) -> Iterator[tuple[tuple[int, ...], Suspicion]]:
     """Yield the places that are slower than the others by more than noise, their spread and the least.
 

@@ -29,7 +29,7 @@ TCP_INFO_BYTES, SEGMENT_AT, RESENT_AT, SEGMENTS_AT = 192, 16, 100, 156
 
 
 class ProbeError(Exception):
-    """What went wrong, the outcome that it means, and whether no connection to the first node (or the other) was made."""
+    """What went wrong, the outcome that it means, and whether it was a connection to the first node or to the other."""
 
     def __init__(self, outcome: str, why: str, is_towards_first: bool | None = None) -> None:
         super().__init__(why)

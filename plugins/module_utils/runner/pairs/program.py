@@ -72,7 +72,7 @@ class PairRank:
         outcome, why = answer.get("outcome", MEASURED), answer.get("why", "")
         if "error" in answer:
             outcome, why = FAILED, answer["error"]
-        towards = {True: first, False: second}.get(answer.get("towards_first"))
+        towards = None if answer.get("towards_first") is None else first if answer["towards_first"] else second
         numbers = {name: answer.get(name) for name in ("latency_s", "bandwidth", "resent", "segment")}
         why = " ".join(why.split())[:MOST_WHY]
         return PairSample(number, first, second, self.rail, outcome, **numbers, why=why, towards=towards)

@@ -58,7 +58,7 @@ def conclusion(outcome: PairsOutcome) -> str:
     named = [name_of(outcome, culprit) for culprit in search.culprits]
     parts = [f"slow or broken: {', '.join(named[:8])}{', …' if len(named) > 8 else ''}"] if named else []
     parts += [text for text, _remedy in doubts(outcome)]
-    if search.reason and not named:
+    if search.reason and not parts:
         parts.append(f"cannot be told: {search.reason}")
     if parts:
         return "; ".join(parts)
@@ -77,7 +77,9 @@ def doubts(outcome: PairsOutcome) -> list[tuple[str, str]]:
             f" and {len(groups) - MOST_GROUPS} more" * (len(groups) > MOST_GROUPS)
         )
         texts.append((f"{shown} do not reach each other", REMEDY_OF_GROUPS))
-    if search.unnamed:
+    if search.unnamed and search.unnamed == len(search.samples):
+        texts.append((search.reason, REMEDIES[REACH]))
+    elif search.unnamed:
         failed = sum(sample.outcome != MEASURED for sample in search.samples)
         what = f"{failed} of {count(len(search.samples), 'measurement')} failed"
         also = "" if search.unnamed == failed else f", and {search.unnamed} of these have no cause that can be named"
