@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ansible_collections.muster.train.plugins.module_utils._records.pairs import MEASURED, STALLED, PairSample
@@ -17,7 +17,8 @@ Place = tuple[int, ...]
 
 @dataclass
 class Network:
-    """What pairs would measure: factors by node, (node, rail) or pair make a place slower; stalled places never work.
+    """What pairs would measure: factors by node, (node, rail), rail or pair make a place slower; stalled places
+    never work, and what `fails` says of a pair and a rail does not either.
 
     Noise is lognormal; one measurement in `often` has a tail of Pareto's distribution besides, as a busy switch makes.
     """
@@ -32,16 +33,19 @@ class Network:
     noise: float = 0.03
     often: float = 0.05
     rail_places: Mapping[tuple[int, int], float] = field(default_factory=dict)
+    rail_factors: Mapping[int, float] = field(default_factory=dict)
+    fails: Callable[[Pair, int], bool] = lambda _pair, _rail: False
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
 
     def measure(self, number: int, pair: Pair, rail: int) -> PairSample:
         places: list[Place] = [(pair[0],), (pair[1],), pair]
-        if self.stalled & {*places}:
+        if self.stalled & {*places} or self.fails(pair, rail):
             return PairSample(number, *pair, rail, STALLED, why="nothing came for 5 s")
         slower = [max(factors.get(place, 1.0) for place in places) for factors in (self.bandwidth, self.latency)]
         slower[0] *= max(self.rail_places.get((node, rail), 1.0) for node in pair)
+        slower[0] *= self.rail_factors.get(rail, 1.0)
         latency = 5e-6 * slower[1] * self._noise()
         bandwidth = 48e9 / slower[0] / self._noise()
         resent = max(self.resent.get(place, 0.0) for place in places) * self.random.uniform(0.6, 1.4)

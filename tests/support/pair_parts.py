@@ -26,7 +26,16 @@ def search_of(network: Network, rounds: int = 12) -> PairSearch:
     """What the head has written at the end of a search in such a network."""
     search = searched(network, rounds)
     last = search.samples[-1].round
-    return PairSearch(network.nodes, last, search.samples, search.culprits, search.reason, "2.13.0", None)
+    return PairSearch(
+        network.nodes,
+        last,
+        search.samples,
+        search.culprits,
+        search.reason,
+        "2.13.0",
+        None,
+        *(search.groups, search.unnamed, search.unmeasured),
+    )
 
 
 def written(search: PairSearch) -> dict[str, Any]:

@@ -20,7 +20,8 @@ BYTES = {NCCL: 256 << 20, GLOO: 4 << 20}
 NOISY, FALSE_SUSPECTS, FEWEST = 0.1, 0.05, 8
 # Twice 0.5 s each of TCP's and torch's measurements, a process and a group; NCCL needs a context on the GPU besides.
 ROUND_S = {GLOO: 3, NCCL: 6}
-MOST_ROUNDS_AGAIN = 12
+# Twelve in which groups of nodes that seem to be apart try to reach each other, and twelve for the suspects.
+MOST_ROUNDS_AGAIN = 24
 
 
 def measurements(nodes: int) -> int:

@@ -35,7 +35,7 @@ EXPECTED = "a directory that you can write to"
 
 @Conclude
 def report(play: Play) -> Conclusion:
-    """Report what is slow or broken; fail if anything is."""
+    """Report what is slow or broken; fail if anything is, or if it cannot be told."""
     run_id, _head = subject(play)
     home = Path(play.request["experiments"], run_id)
     plan: Mapping[str, Any] = plain(shared_answer(play, PLAN)["plan"])
@@ -52,7 +52,7 @@ def report(play: Play) -> Conclusion:
     lines: list[str | tuple[str, Tone]] = ["", text.title(outcome), ""]
     lines += table(text.HEADERS, text.rows(text.shown_nodes(outcome), outcome), play.width)
     lines += ["", *aligned(text.facts(outcome)), *((line, Tone.ERROR) for line in text.finding_lines(outcome))]
-    failure = UserError("\n".join(text.finding_lines(outcome))) if search.culprits else None
+    failure = UserError("\n".join(text.finding_lines(outcome))) if search.is_bad else None
     html = finished(page.render(outcome), play.request["created"], play.request["command"])
     path, document = home / PAGE, outcome.to_dict()
     files = [

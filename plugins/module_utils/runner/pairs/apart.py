@@ -12,11 +12,15 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from ..._records.pairs import STALLED
+
 CHUNK = 65536
+# How long a process may take to end once it is killed: one that waits for a device may never.
+KILL_S, POLL_S = 3.0, 0.02
 
 
-def run_apart(function: Callable[[], dict[str, Any]], limit_s: float) -> dict[str, Any] | None:
-    """Return what the function returns, or its exception as `error`; None if it takes longer than the limit.
+def run_apart(function: Callable[[], dict[str, Any]], limit_s: float) -> dict[str, Any]:
+    """Return what the function returns, or its exception as `error`; `outcome` is STALLED if it exceeds the limit.
 
     Nothing but this process's own threads is lost: the function may use what is imported, and must not need its locks.
     """
@@ -29,10 +33,10 @@ def run_apart(function: Callable[[], dict[str, Any]], limit_s: float) -> dict[st
         text = _read(reading, time.monotonic() + limit_s)
     finally:
         os.close(reading)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        is_gone = _kill(child)
     if text is None:
-        return None
+        left = "" if is_gone else f"; its process {child} cannot be killed"
+        return {"outcome": STALLED, "why": f"no result after {limit_s:g} s{left}"}
     result: dict[str, Any] = json.loads(text) if text else {"error": "the process of the measurement ended early"}
     return result
 
@@ -47,6 +51,17 @@ def _answer(function: Callable[[], dict[str, Any]], writing: int) -> None:
         os.write(writing, json.dumps(answer).encode()[:CHUNK])
     finally:
         os._exit(0)
+
+
+def _kill(child: int) -> bool:
+    """Kill a process and return whether it is gone."""
+    os.kill(child, signal.SIGKILL)
+    deadline = time.monotonic() + KILL_S
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_S)
+    return True
 
 
 def _read(reading: int, deadline: float) -> bytes | None:

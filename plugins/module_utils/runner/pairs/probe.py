@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One TCP connection between two nodes: whether it is made, whether large messages pass, and what TCP says of the path.
+"""TCP between two nodes: whether each reaches the other, whether large messages pass, and what TCP says of the path.
 
-Both ends send in turn, at most SENT_BYTES in SENT_S. A path that drops what is larger than its MTU passes the
-handshake, but no full segment.
+Each connects to the other, as the way in may be closed where the way out is open. Over the first connection both ends
+send in turn, at most SENT_BYTES in SENT_S. A path that drops what is larger than its MTU passes the handshake, but no
+full segment.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ import struct
 import time
 
 from ..._records.frozen import frozen
+from ..._records.pairs import STALLED, UNREACHABLE
 
 CONNECT_S, SILENT_S = 5.0, 5.0
+# The part of a pair's time limit in which a connection has to be made.
+PATIENCE = 0.4
 SENT_S, SENT_BYTES, FRAME = 0.5, 32 << 20, 64 << 10
 MORE, LAST, RECEIVED = b"m", b"l", b"r"
 SIOCGIFADDR = 0x8915
@@ -25,11 +29,11 @@ TCP_INFO_BYTES, SEGMENT_AT, RESENT_AT, SEGMENTS_AT = 192, 16, 100, 156
 
 
 class ProbeError(Exception):
-    """What went wrong, with the outcome that it means."""
+    """What went wrong, the outcome that it means, and whether it was a connection to the first node or to the other."""
 
-    def __init__(self, outcome: str, why: str) -> None:
+    def __init__(self, outcome: str, why: str, is_towards_first: bool | None = None) -> None:
         super().__init__(why)
-        self.outcome = outcome
+        self.outcome, self.is_towards_first = outcome, is_towards_first
 
 
 @frozen
@@ -54,33 +58,46 @@ def local_address(interface: str, peer: str) -> str:
         return str(sock.getsockname()[0])
 
 
-def listen(address: str) -> socket.socket:
-    """Return a socket of this address that waits for the other node."""
+def listen(address: str, limit_s: float) -> socket.socket:
+    """Return a socket of this address that waits for the other node, so that limit_s suffices for two in turn."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     sock = socket.create_server((address, 0), family=family, backlog=1)
-    sock.settimeout(2 * CONNECT_S)
+    sock.settimeout(min(2 * CONNECT_S, limit_s * PATIENCE))
     return sock
 
 
-def accept(listener: socket.socket) -> Probe:
-    """Measure with the node that connects; raise ProbeError."""
+def measure(listener: socket.socket, address: str, port: int, is_first: bool) -> Probe:
+    """Measure with the node that has this address: the second one connects, and then the first; raise ProbeError."""
     with listener:
-        try:
-            sock, _address = listener.accept()
-        except OSError as error:
-            raise ProbeError("unreachable", f"no connection came to {_name(listener)} ({error})") from error
-    with sock:
-        return _measure(sock, is_first=False)
+        with _accept(listener, is_first) if is_first else _connect(listener, address, port, not is_first) as sock:
+            known = _measure(sock, is_first)
+        with _connect(listener, address, port, not is_first) if is_first else _accept(listener, is_first) as sock:
+            _greet(sock)
+    return known
 
 
-def connect(address: str, port: int) -> Probe:
-    """Measure with the node that listens; raise ProbeError."""
+def _accept(listener: socket.socket, is_first: bool) -> socket.socket:
     try:
-        sock = socket.create_connection((address, port), CONNECT_S)
+        return listener.accept()[0]
     except OSError as error:
-        raise ProbeError("unreachable", f"{address} port {port}: {error}") from error
-    with sock:
-        return _measure(sock, is_first=True)
+        raise ProbeError(UNREACHABLE, f"no connection came to {_name(listener)} ({error})", is_first) from error
+
+
+def _connect(listener: socket.socket, address: str, port: int, is_towards_first: bool) -> socket.socket:
+    try:
+        return socket.create_connection((address, port), min(CONNECT_S, listener.gettimeout() or CONNECT_S))
+    except OSError as error:
+        raise ProbeError(UNREACHABLE, f"{address} port {port}: {error}", is_towards_first) from error
+
+
+def _greet(sock: socket.socket) -> None:
+    """Wait for a byte of the other node: the connection is made."""
+    sock.settimeout(SILENT_S)
+    try:
+        sock.sendall(RECEIVED)
+        _exactly(sock, len(RECEIVED))
+    except OSError as error:
+        raise ProbeError(STALLED, f"{_name(sock)}: {error or 'no answer'} after {SILENT_S:g} s") from error
 
 
 def _measure(sock: socket.socket, is_first: bool) -> Probe:
@@ -95,7 +112,7 @@ def _measure(sock: socket.socket, is_first: bool) -> Probe:
         sock.sendall(REPORT.pack(resent, sent))
         others = REPORT.unpack(_exactly(sock, REPORT.size))
     except OSError as error:
-        raise ProbeError("stalled", f"{_name(sock)}: {error or 'no answer'} after {SILENT_S:g} s") from error
+        raise ProbeError(STALLED, f"{_name(sock)}: {error or 'no answer'} after {SILENT_S:g} s") from error
     parts = [again / total for again, total in ((resent, sent), others) if total]
     return Probe(segment, max(parts, default=None))
 

@@ -21,6 +21,7 @@ from ..._records.pairs import FAILED, MEASURED, RESULT, STALLED, PairSample
 from ..attempt.collectives import write
 from . import probe, transfer
 from .apart import run_apart
+from .ends import joined
 from .rounds import Pair
 from .search import CulpritSearch
 
@@ -60,8 +61,7 @@ class PairRank:
             return False
         if partner != ALONE:
             sample = self.sample(number, int(partner))
-            if self.node < int(partner):
-                self.store.set(f"{number}/{self.node}/{self.rail}", json.dumps(sample.to_list()))
+            self.store.set(f"{number}/{self.node}/{self.rail}", json.dumps(sample.to_list()))
         return True
 
     def sample(self, number: int, partner: int) -> PairSample:
@@ -69,14 +69,13 @@ class PairRank:
         first, second = sorted((self.node, partner))
         limit_s = self.options.pair_limit
         answer = run_apart(lambda: self.measure(f"{number}/{first}/{self.rail}", self.node == first), limit_s)
-        if answer is None:
-            answer = {"outcome": STALLED, "why": f"no result after {limit_s:g} s"}
         outcome, why = answer.get("outcome", MEASURED), answer.get("why", "")
         if "error" in answer:
             outcome, why = FAILED, answer["error"]
+        towards = None if answer.get("towards_first") is None else first if answer["towards_first"] else second
         numbers = {name: answer.get(name) for name in ("latency_s", "bandwidth", "resent", "segment")}
         why = " ".join(why.split())[:MOST_WHY]
-        return PairSample(number, first, second, self.rail, outcome, **numbers, why=why)
+        return PairSample(number, first, second, self.rail, outcome, **numbers, why=why, towards=towards)
 
     def measure(self, name: str, is_first: bool) -> dict[str, Any]:
         """Measure as one of the two ranks of a pair, in a process of its own."""
@@ -87,7 +86,7 @@ class PairRank:
             # One connection between two nodes is enough.
             known = asdict(self.probe(store, is_first)) if self.rail == 0 else {}
         except probe.ProbeError as error:
-            return {"outcome": error.outcome, "why": str(error)}
+            return {"outcome": error.outcome, "why": str(error), "towards_first": error.is_towards_first}
         backend = self.options.backend
         device = f"cuda:{self.rail}" if backend == "nccl" else "cpu"
         place, size = (0 if is_first else 1), self.options.bytes
@@ -97,13 +96,12 @@ class PairRank:
         }
 
     def probe(self, store: Any, is_first: bool) -> probe.Probe:
-        """Measure by TCP."""
-        if not is_first:
-            address, port = store.get("address").decode().rsplit("|", 1)
-            return probe.connect(address, int(port))
-        listener = probe.listen(probe.local_address(self.interface, self.head))
-        store.set("address", "{}|{}".format(*listener.getsockname()[:2]))
-        return probe.accept(listener)
+        """Measure by TCP: the second rank connects to the first one, and then the other way."""
+        listener = probe.listen(probe.local_address(self.interface, self.head), self.options.pair_limit)
+        names = ("first", "second") if is_first else ("second", "first")
+        store.set(names[0], "{}|{}".format(*listener.getsockname()[:2]))
+        address, port = store.get(names[1]).decode().rsplit("|", 1)
+        return probe.measure(listener, address, int(port), is_first)
 
 
 class Leader:
@@ -145,13 +143,15 @@ class Leader:
         samples = []
         for first, second in pairs:
             for rail in range(self.rank.rails):
-                try:
-                    self.rank.store.wait([f"{number}/{first}/{rail}"], patience)
-                    row = json.loads(self.rank.store.get(f"{number}/{first}/{rail}"))
-                    samples.append(PairSample(*row))
-                except RuntimeError:  # torch's own are among these
-                    samples.append(PairSample(number, first, second, rail, STALLED, why="no word of its ranks"))
-                    patience = timedelta(seconds=1)
+                ends = []
+                for node in (first, second):
+                    try:
+                        self.rank.store.wait([f"{number}/{node}/{rail}"], patience)
+                        ends.append(PairSample(*json.loads(self.rank.store.get(f"{number}/{node}/{rail}"))))
+                    except RuntimeError:  # torch's own are among these
+                        ends.append(PairSample(number, first, second, rail, STALLED, why="no word of a rank"))
+                        patience = timedelta(seconds=1)
+                samples.append(joined(ends))
         return samples
 
     def show(self, number: int, pairs: Sequence[Pair], samples: Iterable[PairSample]) -> None:
@@ -173,6 +173,7 @@ class Leader:
             "samples": [sample.to_list() for sample in search.samples],
             "culprits": [asdict(culprit) for culprit in search.culprits],
             "reason": search.reason,
+            **{name: getattr(search, name) for name in ("groups", "unnamed", "unmeasured")},
             "torch": torch.__version__,
             "library": ".".join(map(str, torch.cuda.nccl.version())) if is_nccl else None,
         }

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,6 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.pairs import
     Culprit,
     PairSample,
     PairSearch,
+    low,
 )
 
 SCHEMA = 1
@@ -54,9 +55,13 @@ class PairsOutcome:
                 of_nodes[place].append(sample)
         return [_third(self.names[place], samples) for place, samples in of_nodes.items()]
 
+    def names_in(self, places: Sequence[int]) -> list[str]:
+        """Return the names of nodes."""
+        return [self.names[place] for place in places]
+
     def names_of(self, culprit: Culprit) -> list[str]:
         """Return the names of a culprit's nodes."""
-        return [self.names[place] for place in culprit.nodes]
+        return self.names_in(culprit.nodes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as the document has it."""
@@ -69,10 +74,19 @@ class PairsOutcome:
             "library": search.library,
             "rounds": search.rounds,
             "reason": search.reason or None,
+            "is_bad": search.is_bad,
+            "groups": [self.names_in(group) for group in search.groups],
+            "unnamed": search.unnamed,
+            "unmeasured": search.unmeasured,
             "culprits": [{**asdict(item), "nodes": self.names_of(item)} for item in search.culprits],
             "by_node": [asdict(node) for node in self.nodes],
             "samples": [
-                {**vars(sample), "first": self.names[sample.first], "second": self.names[sample.second]}
+                {
+                    **vars(sample),
+                    "first": self.names[sample.first],
+                    "second": self.names[sample.second],
+                    "towards": None if sample.towards is None else self.names[sample.towards],
+                }
                 for sample in search.samples
             ],
         }
@@ -80,21 +94,15 @@ class PairsOutcome:
 
 def _third(name: str, samples: Sequence[PairSample]) -> NodeThird:
     failed = sum(sample.outcome != MEASURED for sample in samples)
-    bandwidth = _low(-sample.bandwidth for sample in samples if sample.bandwidth is not None)
-    latency = _low(sample.latency_s for sample in samples if sample.latency_s is not None)
-    segment = _low(-sample.segment for sample in samples if sample.segment is not None)
+    bandwidth = low(-sample.bandwidth for sample in samples if sample.bandwidth is not None)
+    latency = low(sample.latency_s for sample in samples if sample.latency_s is not None)
+    segment = low(-sample.segment for sample in samples if sample.segment is not None)
     return NodeThird(
         name,
         len(samples),
         failed,
         None if latency is None else latency * 1e6,
         None if bandwidth is None else -bandwidth / 1e9,
-        _low(sample.resent for sample in samples if sample.resent is not None),
+        low(sample.resent for sample in samples if sample.resent is not None),
         None if segment is None else int(-segment),
     )
-
-
-def _low(values: Iterable[float]) -> float | None:
-    """Return the value that a third of the values do not exceed."""
-    ordered = sorted(values)
-    return ordered[(len(ordered) - 1) // 3] if ordered else None

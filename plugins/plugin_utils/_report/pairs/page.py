@@ -24,7 +24,7 @@ WIDEST_NAME = 12
 def render(outcome: PairsOutcome) -> str:
     """Return the page."""
     search, has_charts = outcome.search, charts.are_available()
-    status: Status = "fail" if search.culprits else "warn" if search.reason else "pass"
+    status: Status = "fail" if search.is_bad else "warn" if search.reason else "pass"
     notes = [f"{text.title(outcome)}.", *([] if has_charts else [charts.MISSING])]
     figures = [("nodes", str(search.nodes)), ("rounds", str(search.rounds))]
     figures += [("torch", search.torch)] if search.torch else []

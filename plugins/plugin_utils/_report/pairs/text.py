@@ -22,13 +22,18 @@ from ansible_collections.muster.train.plugins.module_utils._records.pairs import
 from ..._page.page import count
 from ..._request.byte_size import size_text
 from ..._results.rows import number_text
+from ..._text.ranges import fold
 from ..benchmark.text import bandwidth, percent
 from .outcome import NodeThird, PairsOutcome
 
 HEADERS = ("node", "measurements", "failed", "latency us", "GB/s", "sent again", "segment bytes", "")
 # So many nodes have a row each; of more, the slowest and those that are named.
 MOST_ROWS = 24
-MOST_FAILURES = 3
+MOST_FAILURES, MOST_GROUPS = 3, 4
+UNRELIABLE = "unreliable"
+REMEDY_OF_GROUPS = "check the switches between them, their routes and firewalls (the ranks use any port)"
+REMEDY_OF_FAILURES = "see pairs.json for what each of them said, and measure again with more -e rounds=N"
+REMEDY_OF_SUSPECTS = "see pairs.json for them, and measure again, or fewer nodes with -e nnodes=N"
 REMEDIES = {
     REACH: "check its cable, switch port, firewall (the ranks use any port) and MTU",
     MTU: "set the MTU of the others: ip link set dev NAME mtu N, and on the switch",
@@ -49,18 +54,47 @@ def title(outcome: PairsOutcome) -> str:
 
 def conclusion(outcome: PairsOutcome) -> str:
     """Return what the search has found, in one line."""
-    named = [name_of(outcome, culprit) for culprit in outcome.search.culprits]
-    if named:
-        return f"slow or broken: {', '.join(named[:8])}{', …' if len(named) > 8 else ''}"
-    if outcome.search.reason:
-        return f"cannot be told: {outcome.search.reason}"
-    return f"no node, rail or link is slower than the others by more than {outcome.tolerance} % and noise"
+    search = outcome.search
+    named = [name_of(outcome, culprit) for culprit in search.culprits]
+    parts = [f"slow or broken: {', '.join(named[:8])}{', …' if len(named) > 8 else ''}"] if named else []
+    parts += [text for text, _remedy in doubts(outcome)]
+    if search.reason and not parts:
+        parts.append(f"cannot be told: {search.reason}")
+    if parts:
+        return "; ".join(parts)
+    healthy = f"no node, rail or link is slower than the others by more than {outcome.tolerance} % and noise"
+    failed = sum(sample.outcome != MEASURED for sample in search.samples)
+    return healthy + (f"; {count(failed, 'measurement')} failed and worked when repeated" if failed else "")
+
+
+def doubts(outcome: PairsOutcome) -> list[tuple[str, str]]:
+    """Return what is wrong though nothing can be named for it, each with what to do."""
+    search = outcome.search
+    texts = []
+    if search.groups:
+        groups = [", ".join(fold(outcome.names_in(group))) for group in search.groups]
+        shown = " and ".join(groups[:MOST_GROUPS]) + (
+            f" and {len(groups) - MOST_GROUPS} more" * (len(groups) > MOST_GROUPS)
+        )
+        texts.append((f"{shown} do not reach each other", REMEDY_OF_GROUPS))
+    if search.unnamed and search.unnamed == len(search.samples):
+        texts.append((search.reason, REMEDIES[REACH]))
+    elif search.unnamed:
+        failed = sum(sample.outcome != MEASURED for sample in search.samples)
+        what = f"{failed} of {count(len(search.samples), 'measurement')} failed"
+        also = "" if search.unnamed == failed else f", and {search.unnamed} of these have no cause that can be named"
+        texts.append((f"{what}{also or ' and nothing could be named'}", REMEDY_OF_FAILURES))
+    if search.unmeasured:
+        texts.append((f"{count(search.unmeasured, 'suspect')} could not be measured again", REMEDY_OF_SUSPECTS))
+    return texts
 
 
 def findings(outcome: PairsOutcome) -> list[tuple[list[str], str]]:
-    """Return a line for each culprit, those that are alike together, with what to do."""
+    """Return a line for each culprit, those that are alike together, and for each doubt, with what to do."""
     alike = itertools.groupby(outcome.search.culprits, lambda culprit: culprit.deviations[0].metric)
-    return [([finding(outcome, culprit) for culprit in culprits], REMEDIES[worst]) for worst, culprits in alike]
+    return [([finding(outcome, culprit) for culprit in culprits], REMEDIES[worst]) for worst, culprits in alike] + [
+        ([doubt], remedy) for doubt, remedy in doubts(outcome)
+    ]
 
 
 def finding_lines(outcome: PairsOutcome) -> list[str]:
@@ -70,17 +104,16 @@ def finding_lines(outcome: PairsOutcome) -> list[str]:
 
 def finding(outcome: PairsOutcome, culprit: Culprit) -> str:
     """Return what is wrong with a culprit."""
-    worst = culprit.deviations[0].metric
-    state = "broken" if worst == REACH else "slow"
     measured = "; ".join(_deviation(item, culprit) for item in culprit.deviations)
-    again = f"in each of {count(culprit.measurements, 'repeated measurement')}"
-    return f"{name_of(outcome, culprit)} is {state}: {measured}, {again}"
+    repeated = f"{count(culprit.measurements, 'repeated measurement')}"
+    again = f"in {repeated}" if _state(culprit) == UNRELIABLE else f"in each of {repeated}"
+    return f"{name_of(outcome, culprit)} is {_state(culprit)}: {measured}, {again}"
 
 
 def name_of(outcome: PairsOutcome, culprit: Culprit) -> str:
     """Return the name of a culprit: `n3`, `rail 5 of n3`, `the link between n3 and n4`."""
     names = outcome.names_of(culprit)
-    where = f"the link between {' and '.join(names)}" if culprit.kind == LINK else names[0]
+    where = f"the link between {' and '.join(names)}" if culprit.kind == LINK else names[0] if names else "all nodes"
     if culprit.rail is None:
         return where
     return f"rail {culprit.rail} of {where}" if culprit.kind == RAIL else f"{where} on rail {culprit.rail}"
@@ -91,8 +124,7 @@ def rows(nodes: Sequence[NodeThird], outcome: PairsOutcome) -> list[list[str]]:
     remarks: dict[str, str] = {}
     for culprit in outcome.search.culprits:
         for name in outcome.names_of(culprit):
-            word = "broken" if culprit.deviations[0].metric == REACH else "slow"
-            remarks[name] = f"{word} link" if culprit.kind == LINK else word
+            remarks[name] = f"{_state(culprit)} link" if culprit.kind == LINK else _state(culprit)
     return [
         [
             node.node,
@@ -132,6 +164,13 @@ def facts(outcome: PairsOutcome) -> list[tuple[str, str]]:
             ("failed", f"{len(failed)} of {len(outcome.search.samples)} measurements: {'; '.join(first)}{more}")
         )
     return pairs
+
+
+def _state(culprit: Culprit) -> str:
+    worst = culprit.deviations[0]
+    if worst.metric != REACH:
+        return "slow"
+    return UNRELIABLE if worst.value else "broken"
 
 
 def _deviation(item: Deviation, culprit: Culprit) -> str:

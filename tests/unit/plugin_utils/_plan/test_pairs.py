@@ -62,8 +62,8 @@ def test_what_is_shown_of_a_thousand_nodes() -> None:
     settings = {name: {"value": value} for name, value in (("rounds", 8), ("pair_limit", 30), ("backend", "nccl"))}
     shown = pairs.rows({"parameters": settings, "nnodes": 1000})
     assert [(name, value) for name, value, _reason in shown] == [
-        ("rounds", "8, each of 500 pairs, then at most 12 for suspects"),
-        ("time", "about 48 s, at most 10 min"),
+        ("rounds", "8, each of 500 pairs, then at most 24 for suspects"),
+        ("time", "about 48 s, at most 16 min"),
     ]
 
 

@@ -54,6 +54,13 @@ def test_healthy_nodes_pass(tmp_path: Path) -> None:
     assert dict(conclusion.document or {})["pairs"]["culprits"] == []
 
 
+@pytest.mark.parametrize("doubt", [{"groups": [[0, 1], [2]]}, {"unnamed": 1}, {"unmeasured": 1}])
+def test_what_cannot_be_told_fails_the_verb(doubt: dict[str, Any], tmp_path: Path) -> None:
+    conclusion = concluded(tmp_path, json.dumps({**written(search_of(Network(3, 1))), **doubt}))
+    assert conclusion.failure is not None and conclusion.is_shown
+    assert dict(conclusion.document or {})["pairs"]["is_bad"]
+
+
 @pytest.mark.parametrize(
     "text", ["", "[", json.dumps(written(search_of(Network(4, 1)))), '{"nodes": 3, "rounds": 1, "samples": []}']
 )

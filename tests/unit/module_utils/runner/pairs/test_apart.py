@@ -6,14 +6,20 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._records.pairs import STALLED
+from ansible_collections.muster.train.plugins.module_utils.runner.pairs import apart
 from ansible_collections.muster.train.plugins.module_utils.runner.pairs.apart import run_apart
 
 
 def test_what_it_returns() -> None:
-    assert run_apart(lambda: {"pid": os.getpid()}, 20.0) not in (None, {"pid": os.getpid()})
+    answer = run_apart(lambda: {"parent": os.getppid(), "pid": os.getpid()}, 20.0)
+    assert answer["parent"] == os.getpid() != answer["pid"]
 
 
 def test_what_it_raises() -> None:
@@ -29,14 +35,34 @@ def test_a_process_that_dies_early() -> None:
         return {}
 
     answer = run_apart(die, 20.0)
-    assert answer is not None and list(answer) == ["error"]
+    assert list(answer) == ["error"]
 
 
-def test_one_that_hangs_is_gone(tmp_path: Path) -> None:
+def hang_and_write(pid: Path) -> Callable[[], dict[str, Any]]:
     def hang() -> dict[str, Any]:
-        (tmp_path / "pid").write_text(str(os.getpid()))
+        pid.write_text(str(os.getpid()))
         time.sleep(600)
         return {}
 
-    assert run_apart(hang, 0.5) is None
+    return hang
+
+
+def test_one_that_hangs_is_gone(tmp_path: Path) -> None:
+    answer = run_apart(hang_and_write(tmp_path / "pid"), 0.5)
+    assert answer["outcome"] == STALLED
     assert not Path("/proc", (tmp_path / "pid").read_text()).exists()
+
+
+def test_one_that_cannot_be_killed_does_not_hold_up_the_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As a process that waits for a device, which no signal ends.
+    monkeypatch.setattr(signal, "SIGKILL", 0)
+    monkeypatch.setattr(apart, "KILL_S", 0.3)
+    answer = run_apart(hang_and_write(tmp_path / "pid"), 0.5)
+    monkeypatch.undo()
+    child = int((tmp_path / "pid").read_text())
+    try:
+        assert answer["outcome"] == STALLED
+        assert os.waitpid(child, os.WNOHANG) == (0, 0)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import socket
-import threading
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -20,48 +19,51 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "CONNECT_S", 0.5)
 
 
-def beside(other: Callable[[str, int], object]) -> Callable[[], Probe]:
-    """Return the listening end, while the other one runs in a thread."""
-    listener = probe.listen("127.0.0.1")
-    thread = threading.Thread(target=other, args=listener.getsockname()[:2])
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port: int = closed.getsockname()[1]
+    return port
 
-    def accept() -> Probe:
-        thread.start()
+
+def both_ends(first_port: int | None = None, second_port: int | None = None) -> list[Probe | ProbeError]:
+    """What the ends of a pair learn; a port that is given is that to which the other end connects instead."""
+    listeners = [probe.listen("127.0.0.1", 10.0) for _end in range(2)]
+    ports = [given or listener.getsockname()[1] for given, listener in zip((first_port, second_port), listeners)]
+
+    def end(place: int) -> Probe | ProbeError:
         try:
-            return probe.accept(listener)
-        finally:
-            thread.join()
+            return probe.measure(listeners[place], "127.0.0.1", ports[1 - place], place == 0)
+        except ProbeError as error:
+            return error
 
-    return accept
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(end, range(2)))
 
 
 def test_both_ends_learn_the_same() -> None:
-    ends: list[Probe] = []
-    known = beside(lambda address, port: ends.append(probe.connect(address, port)))()
-    assert known.segment == ends[0].segment > 1000
-    assert known.resent == ends[0].resent is not None
+    first, second = both_ends()
+    assert isinstance(first, Probe) and isinstance(second, Probe)
+    assert first.segment == second.segment > 1000
+    assert first.resent == second.resent is not None
 
 
-def test_nobody_listens() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    with pytest.raises(ProbeError) as raised:
-        probe.connect("127.0.0.1", port)
-    assert raised.value.outcome == UNREACHABLE
-
-
-def test_nobody_comes() -> None:
-    with pytest.raises(ProbeError) as raised:
-        probe.accept(probe.listen("127.0.0.1"))
-    assert raised.value.outcome == UNREACHABLE
+@pytest.mark.parametrize(("closed", "is_towards_first"), [("first_port", True), ("second_port", False)])
+def test_a_node_that_accepts_no_connection(closed: str, is_towards_first: bool) -> None:
+    ends = both_ends(**{closed: closed_port()})
+    known = [(end.outcome, end.is_towards_first) for end in ends if isinstance(end, ProbeError)]
+    assert known == [(UNREACHABLE, is_towards_first)] * 2
 
 
 def test_nothing_comes_through_the_connection() -> None:
-    held: list[socket.socket] = []
-    with pytest.raises(ProbeError) as raised:
-        beside(lambda address, port: held.append(socket.create_connection((address, port))))()
+    listener = probe.listen("127.0.0.1", 10.0)
+    with socket.create_connection(listener.getsockname()[:2]), pytest.raises(ProbeError) as raised:
+        probe.measure(listener, "127.0.0.1", closed_port(), is_first=True)
     assert raised.value.outcome == STALLED
-    held[0].close()
+
+
+def test_both_ways_are_given_up_before_the_pair_is() -> None:
+    with probe.listen("127.0.0.1", 0.5) as listener:
+        assert 2 * (listener.gettimeout() or 1) < 0.5
 
 
 def test_the_address_towards_another_node() -> None:
