@@ -13,6 +13,7 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.layout import step_command
 
+from .._findings.errors import UserError, display
 from .._slurm.step_command import on_all_nodes
 
 # The words after it: how many tenths of a second to wait, then NODE=FILE for every node of the step.
@@ -38,8 +39,13 @@ def steps_of(plan: Mapping[str, Any]) -> list[PlannedStep]:
     places: dict[str, dict[str, str]] = {}
     for job in plan.get("jobs", {}).values():
         if job.get("slurm"):  # not in a plan of an older version
-            file = step_command(job["run_dir"], job["nonce"])
-            places.setdefault(job["slurm"]["job"], {})[job["slurm"]["node"]] = file
+            files, node = places.setdefault(job["slurm"]["job"], {}), job["slurm"]["node"]
+            if node in files:
+                raise UserError(
+                    f"two nodes of the inventory are the node {display(node)} of the Slurm job {job['slurm']['job']}: "
+                    "expected one on each; remove one of the two from the group nodes"
+                )
+            files[node] = step_command(job["run_dir"], job["nonce"])
     if not places:
         return []
     # The controller ends the step where a node does not start; so long it waits where the controller died meanwhile.

@@ -13,9 +13,10 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.layout import step_command
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.slurm import Slurm
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
-from ansible_collections.muster.train.plugins.plugin_utils._plan.slurm_step import WAIT, steps_of
+from ansible_collections.muster.train.plugins.plugin_utils._plan.slurm_step import WAIT, PlannedStep, steps_of
 from ansible_collections.muster.train.tests.support.cases import outcomes
 from ansible_collections.muster.train.tests.support.jobs import make_job
 from ansible_collections.muster.train.tests.support.plan_parts import NONCE, node, nodes, policy, refused, request
@@ -27,7 +28,9 @@ def in_step(number: int) -> dict[str, Any]:
 
 
 def plan(**cluster: Any) -> dict[str, Any]:
-    return make_plan(request(2), policy(**cluster), [node(number, slurm=in_step(number)) for number in range(2)])
+    return make_plan(
+        request(2), policy(**cluster), [node(number, srun_job="12", slurm=in_step(number)) for number in range(2)]
+    )
 
 
 def test_in_steps_of_a_job_the_runners_are_one_step() -> None:
@@ -39,6 +42,17 @@ def test_in_steps_of_a_job_the_runners_are_one_step() -> None:
     assert {"--jobid=12", "--nodes=2", "--nodelist=gpu00,gpu01"} <= {*step.argv}
     files = [step_command(job["run_dir"], NONCE) for job in made["jobs"].values()]
     assert step.argv[-2:] == [f"gpu00={files[0]}", f"gpu01={files[1]}"]
+
+
+def doubled() -> list[PlannedStep]:
+    made = plan()
+    made["jobs"]["node1"]["slurm"] = made["jobs"]["node0"]["slurm"]
+    return steps_of(made)
+
+
+def test_a_slurm_node_can_be_one_node_only() -> None:
+    with pytest.raises(UserError):
+        doubled()
 
 
 def test_without_slurm_there_is_no_step() -> None:
