@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._runs.starters.slurm 
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
-from ansible_collections.muster.train.plugins.plugin_utils._plan.slurm_step import WAIT, PlannedStep, steps_of
+from ansible_collections.muster.train.plugins.plugin_utils._plan.slurm_step import WAIT, WAITING, PlannedStep, steps_of
 from ansible_collections.muster.train.tests.support.cases import outcomes
 from ansible_collections.muster.train.tests.support.jobs import make_job
 from ansible_collections.muster.train.tests.support.plan_parts import NONCE, node, nodes, policy, refused, request
@@ -38,7 +38,7 @@ def test_in_steps_of_a_job_the_runners_are_one_step() -> None:
     assert {job["starter"] for job in made["jobs"].values()} == {"slurm"}
     assert made["jobs"]["node1"]["slurm"] == {"job": "12", "node": "gpu01", "kill_wait": 30}
     [step] = steps_of(made)
-    assert (step.job, step.name) == ("12", f"muster-{NONCE[:8]}")
+    assert (step.job, step.name, step.nodes) == ("12", f"muster-{NONCE[:8]}", ["gpu00", "gpu01"])
     assert {"--jobid=12", "--nodes=2", "--nodelist=gpu00,gpu01"} <= {*step.argv}
     files = [step_command(job["run_dir"], NONCE) for job in made["jobs"].values()]
     assert step.argv[-2:] == [f"gpu00={files[0]}", f"gpu01={files[1]}"]
@@ -73,7 +73,8 @@ def test_the_task_of_a_node_becomes_its_runner(tmp_path: Path) -> None:
     )
     assert Slurm().start(Host(), job, ["/usr/bin/env", "A=$HOME 'x'", "/bin/sh", "-c", 'echo "$A $$"']) is None
     printed, _error = task.communicate(timeout=30)
-    assert printed == f"$HOME 'x' {task.pid}\n"
+    assert printed == f"{WAITING} gpu02\n"
+    assert (Path(job.run_dir) / "runner.log").read_text() == f"$HOME 'x' {task.pid}\n"
     assert not Path(file).exists()
 
 
