@@ -10,7 +10,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._findings.errors import UserError
 from .._plan.slurm_step import PlannedStep, steps_of
-from .._slurm.step_command import EXPORTED, srun
+from .._slurm.step_command import EXPORTED, srun, without_options
 from .._text.table import one_line
 from .find import shared_answer
 from .step import Conclude, Conclusion, Play
@@ -44,7 +44,7 @@ def end_steps(play: Play) -> None:
     """End what waits on nodes that did not start, and whatever else is left of the steps."""
     for step in _steps(play):
         for number in _ids(play, step):
-            play.run_command(["scancel", number], ASK_S)
+            play.run_command([*without_options(os.environ), "scancel", number], ASK_S)
 
 
 def _steps(play: Play) -> list[PlannedStep]:
@@ -53,7 +53,7 @@ def _steps(play: Play) -> list[PlannedStep]:
 
 def _ids(play: Play, step: PlannedStep) -> Iterator[str]:
     """Yield the ID of a step of this launch that Slurm knows."""
-    listing = ["squeue", "--noheader", "--steps", f"--jobs={step.job}", "--format=%i %j"]
+    listing = [*without_options(os.environ), "squeue", "--noheader", "--steps", f"--jobs={step.job}", "--format=%i %j"]
     for line in (play.run_command(listing, ASK_S) or "").splitlines():
         number, _blank, name = line.strip().partition(" ")
         if name == step.name:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._plan.slurm_step import WAITING
+from ansible_collections.muster.train.plugins.plugin_utils._slurm.step_command import without_options
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import slurm_step
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Play, Spawned
 from ansible_collections.muster.train.tests.support.sources import document
@@ -93,7 +95,7 @@ def test_a_step_that_does_not_begin_fails_the_launch(name: str) -> None:
 def test_only_the_step_of_this_launch_is_ended() -> None:
     slurm = Slurm("", listing=STEPS)
     slurm_step.end_steps(slurm.play())
-    assert slurm.commands[1:] == [["scancel", "12.7"]]
+    assert slurm.commands[1:] == [[*without_options(os.environ), "scancel", "12.7"]]
 
 
 def test_the_step_begins_before_any_node_starts() -> None:
