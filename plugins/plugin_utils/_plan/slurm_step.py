@@ -24,7 +24,7 @@ WAIT = (
     f'echo "{WAITING} $SLURMD_NODENAME"; tries=$1; shift; '
     'file=; for place; do case $place in "$SLURMD_NODENAME="*) file=${place#*=};; esac; done; '
     'while [ ! -e "$file" ]; do tries=$((tries - 1)); [ "$tries" -gt 0 ] || exit 1; sleep 0.1; done; '
-    'log=${file%/*}/runner.log; (umask 077; : >> "$log"); command=$(cat "$file"); rm -f "$file"; '
+    'log=${file%/*}/runner.log; (umask 077; : >> "$log"); command=$(cat "$file"); echo $$ > "$file"; '
     'exec >> "$log" 2>&1; eval "exec $command"'
 )
 NAME_BYTES = 8

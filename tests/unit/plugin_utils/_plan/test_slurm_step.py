@@ -18,7 +18,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.finding imp
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._plan.slurm_step import WAIT, WAITING, PlannedStep, steps_of
 from ansible_collections.muster.train.tests.support.cases import outcomes
-from ansible_collections.muster.train.tests.support.jobs import make_job
+from ansible_collections.muster.train.tests.support.jobs import make_job, wait_for
 from ansible_collections.muster.train.tests.support.plan_parts import NONCE, node, nodes, policy, refused, request
 
 
@@ -75,7 +75,22 @@ def test_the_task_of_a_node_becomes_its_runner(tmp_path: Path) -> None:
     printed, _error = task.communicate(timeout=30)
     assert printed == f"{WAITING} gpu02\n"
     assert (Path(job.run_dir) / "runner.log").read_text() == f"$HOME 'x' {task.pid}\n"
-    assert not Path(file).exists()
+    assert Path(file).read_text() == f"{task.pid}\n"
+
+
+def test_a_runner_that_ends_before_it_begins_is_noticed(tmp_path: Path) -> None:
+    job, host, slurm = make_job(tmp_path, ["true"]), Host(), Slurm()
+    Path(job.run_dir).mkdir(parents=True, exist_ok=True)
+    assert slurm.ended(host, job, None) is None
+    slurm.start(host, job, ["/bin/sh", "-c", "read end"])
+    assert slurm.ended(host, job, None) is None
+    words = ["/bin/sh", "-c", WAIT, "muster", "600", f"gpu02={step_command(job.run_dir, job.nonce)}"]
+    environment = {**os.environ, "SLURMD_NODENAME": "gpu02"}
+    task = subprocess.Popen(words, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    wait_for(lambda: Path(f"/proc/{task.pid}/cmdline").read_bytes().endswith(b"read end\0"), "the runner runs")
+    assert slurm.ended(host, job, None) is None
+    task.communicate(b"\n", timeout=30)
+    assert slurm.ended(host, job, None)
 
 
 def test_a_task_whose_runner_never_comes_ends(tmp_path: Path) -> None:
