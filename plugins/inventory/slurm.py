@@ -114,7 +114,7 @@ class InventoryModule(BaseInventoryPlugin):
             allocation = find_allocation(wanted, self.get_option("connection"), os.environ, _run)
         except UserError as error:
             display.error(f"{path}: {error}")
-            if constants.INVENTORY_ANY_UNPARSED_IS_FAILED:
+            if constants.config.get_config_value("INVENTORY_ANY_UNPARSED_IS_FAILED"):
                 # Ansible would try the next plugins, and print what each of them thinks of the file.
                 raise SystemExit(NO_INVENTORY) from None
             raise AnsibleParserError(f"{path}: {error}") from None
