@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import hmac
 import secrets
+import signal
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from ansible import constants, context
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import WIDTH, Action, raw_values
 from ansible_collections.muster.train.plugins.plugin_utils._action.build import build_module
 from ansible_collections.muster.train.plugins.plugin_utils._action.channel import Channel
@@ -246,7 +248,16 @@ def _spawn_command(argv: Sequence[str]) -> Spawned:
     except OSError as error:
         why = f"{argv[0]}: {error.strerror}"
         return Spawned(lambda: True, lambda: why)
-    return Spawned(lambda: host.child_ended(pid), lambda: host.read_text(log) or "")
+    return Spawned(lambda: host.child_ended(pid), lambda: host.read_text(log) or "", lambda: _kill(host, pid))
+
+
+def _kill(host: Host, pid: int) -> None:
+    """Kill a command, its children first, so that none of them outlives it to clean up."""
+    if host.child_ended(pid):
+        return
+    command = process_tree.look(pid)
+    for process in [*reversed(process_tree.descendants(pid)), *([command] if command else [])]:
+        process_tree.send(process, signal.SIGKILL)
 
 
 def _derive_key(subject: str) -> str:

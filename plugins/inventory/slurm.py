@@ -15,7 +15,7 @@ description:
   - By default it is the job in whose allocation the command runs, as after C(salloc) or in a batch script. O(job_id) or
     O(job_name) choose another one.
   - The controller needs the commands of Slurm, as on a login node. An accounting database is not needed.
-  - A job that waits for its nodes is an inventory without hosts, and a warning says why it waits.
+  - A job that waits for its nodes, or is suspended, is an inventory without hosts, and a warning says why.
   - Accepts configuration files named C(*slurm.yml) or C(*slurm.yaml).
   - Sets C(ansible_connection), C(ansible_srun_job), C(launch_slurm_end) where the job has a time limit,
     C(launch_slurm_kill_wait), and C(launch_defaults) with C(nproc), the number of GPUs that the job has on each node,
@@ -75,15 +75,19 @@ import os
 import re
 from collections.abc import Sequence
 
+from ansible import constants
+from ansible.errors import AnsibleParserError
 from ansible.inventory.data import InventoryData
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.plugin_utils._action.command_line import JOBS
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._slurm.allocation import Wanted, find_allocation
 from ansible_collections.muster.train.plugins.plugin_utils._slurm.job import TIMES
+from ansible_collections.muster.train.plugins.plugin_utils._slurm.step_command import without_options
 
 display = Display()
 
@@ -91,7 +95,6 @@ CONFIG = re.compile(r".*slurm\.ya?ml")
 # slurmctld may be busy for seconds; then the clients try again by themselves.
 PATIENCE_S = 30.0
 NO_INVENTORY = 4  # as Ansible exits for an inventory that cannot be read
-JOB_ID = "MUSTER_SLURM_JOB_ID"
 NOT_FOUND = 127  # of env(1)
 
 
@@ -110,12 +113,13 @@ class InventoryModule(BaseInventoryPlugin):
         try:
             allocation = find_allocation(wanted, self.get_option("connection"), os.environ, _run)
         except UserError as error:
-            # Any other error lets Ansible try the next plugins, and print what each of them thinks of the file.
             display.error(f"{path}: {error}")
-            raise SystemExit(NO_INVENTORY) from None
+            if constants.config.get_config_value("INVENTORY_ANY_UNPARSED_IS_FAILED"):
+                # Ansible would try the next plugins, and print what each of them thinks of the file.
+                raise SystemExit(NO_INVENTORY) from None
+            raise AnsibleParserError(f"{path}: {error}") from None
         if allocation.job is not None:
-            # The commands that a verb prints name the job, for they may be typed outside of its allocation.
-            os.environ[JOB_ID] = allocation.job
+            JOBS.add(allocation.job)
         if allocation.note:
             display.warning(allocation.note)
         group = inventory.add_group(self.get_option("group"))
@@ -127,7 +131,7 @@ class InventoryModule(BaseInventoryPlugin):
 
 def _run(argv: Sequence[str]) -> str:
     """Return what a command of Slurm prints."""
-    done = Host().run(["env", TIMES, *argv], PATIENCE_S)
+    done = Host().run([*without_options(os.environ), TIMES, *argv], PATIENCE_S)
     if done.missing or done.rc == NOT_FOUND:
         raise UserError(
             f"{argv[0]} was not found on this machine: run this on a login node of the cluster, install its client "

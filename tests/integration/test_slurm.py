@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.plugins.plugin_utils._slurm.host_list import expand_host_list
 from ansible_collections.muster.train.tests.support import slurm_cluster
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
@@ -149,8 +150,11 @@ def test_scancel_stops_the_run_with_a_verdict(nodes: SlurmNodes) -> None:
 def test_a_run_outlives_the_shell_that_launched_it(nodes: SlurmNodes) -> None:
     shell = nodes.begin("launch", follow=True, **LIGHT, script_args=["--seconds", "25"])
     nodes.wait_phase(RUN_ID, "running")
+    # As the end of the user's session on the login node: first the launch, then whatever it has left there.
     os.killpg(shell.pid, signal.SIGKILL)
     shell.wait()
+    for process in nodes.sruns():
+        process_tree.send(process, signal.SIGTERM)
     status = nodes.verb("status", run_id=RUN_ID)
     assert status.rc == 0, status.out
     assert all(f"{name} " in status.out for name in NODES)

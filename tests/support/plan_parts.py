@@ -136,6 +136,7 @@ def node(
     env: dict[str, Any] | None = None,
     gpu: Mapping[str, Any] | None = NO_GPU,
     hcas: Sequence[Hca] | None = (),
+    srun_job: str | None = None,
     **changes: Any,
 ) -> Node:
     """Node `number`: reached by its name, which is not an address. gpu or hcas None: they could not be read."""
@@ -146,6 +147,7 @@ def node(
         layers=[(env or {}, LAUNCH_NODE_ENV)],
         rdma=None if hcas is None else rdma(hcas),
         gpu=None if gpu is None else Gpu.from_dict(dict(gpu)),
+        srun_job=srun_job,
     )
 
 
@@ -222,9 +224,13 @@ def wrong(
     nodes: Mapping[str, NodeFacts],
     env: Mapping[str, Any] = MappingProxyType({}),
     expected: dict[str, Any] | None = None,
+    srun_job: str | None = None,
     **of: Any,
 ) -> list[Finding]:
     """What a check finds wrong on nodes with these facts; env is the environment of some, `of` more of the cluster."""
-    on = {name: Node(name, record, layers=[(env.get(name, {}), LAUNCH_NODE_ENV)]) for name, record in nodes.items()}
+    on = {
+        name: Node(name, record, layers=[(env.get(name, {}), LAUNCH_NODE_ENV)], srun_job=srun_job)
+        for name, record in nodes.items()
+    }
     findings = [result.finding for result in run(Cluster(on, checks=CheckPolicy(expected=expected or {}), **of))]
     return [finding for finding in findings if finding.check == check and finding.status in ("warn", "fail")]

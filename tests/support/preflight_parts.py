@@ -191,8 +191,12 @@ def report(
     expected: dict[str, Any] | None = None,
     thresholds: Mapping[str, float] | None = None,
     profiler: str | None = None,
+    srun_job: str | None = None,
 ) -> Report:
-    """The report on two such machines, node0 and node1: tree and changes alter node1, silent mutes it."""
+    """The report on two such machines, node0 and node1: tree and changes alter node1, silent mutes it.
+
+    srun_job is the Slurm job by whose steps node1 is reached.
+    """
     one, two = facts_of(name, 0), facts_of(name, 1, tree)
     for change in changes:
         change(two)
@@ -203,7 +207,7 @@ def report(
         Node.from_facts("node0", one, addresses[0], [(env or {}, LAUNCH_NODE_ENV)]),
         Silent("node1", silent, addresses[1], message=silent)
         if silent
-        else Node.from_facts("node1", two, addresses[1], [(env or {}, LAUNCH_NODE_ENV)]),
+        else Node.from_facts("node1", two, addresses[1], [(env or {}, LAUNCH_NODE_ENV)], srun_job),
     ]
     launch = Launch(files={"script": ("train.py", "cluster")}, profiler=profiler)
     library = ("rccl", "2.21.5") if one["gpu"]["vendor"] == "amd" else ("", "2.27.7")

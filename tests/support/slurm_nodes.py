@@ -8,6 +8,8 @@ from pathlib import Path
 
 import yaml
 
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.plugins.module_utils.runner.process import Process
 from ansible_collections.muster.train.tests.support.cluster import Cluster
 from ansible_collections.muster.train.tests.support.play import ROOT
 from ansible_collections.muster.train.tests.support.slurm_cluster import HEAD, NODES, SlurmCluster
@@ -45,6 +47,12 @@ class SlurmNodes(Cluster):
 
     def environment(self, **more: str) -> dict[str, str]:
         return super().environment(**{**self.slurm.environment, "MUSTER_SLURM_JOB_ID": self.job, **more})
+
+    def sruns(self) -> list[Process]:
+        """Return the living processes of the controllers' sruns, in any session."""
+        sruns = [process for process in process_tree.every() if process_tree.command(process.pid) == "srun"]
+        conf = self.slurm.environment["SLURM_CONF"]
+        return [process for process in sruns if process_tree.environment(process.pid).get("SLURM_CONF") == conf]
 
     def steps(self) -> list[str]:
         """Return the names of the job's steps."""

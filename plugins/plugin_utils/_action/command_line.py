@@ -22,7 +22,10 @@ from .._request.command_line import CommandLine
 from .files import read_text
 
 # Which allocation the inventory plugin `slurm` reads.
-OF_ALLOCATION = ("MUSTER_SLURM_JOB_ID", "MUSTER_SLURM_NODE_LIST", "MUSTER_SLURM_CONNECTION")
+JOB_ID = "MUSTER_SLURM_JOB_ID"
+OF_ALLOCATION = (JOB_ID, "MUSTER_SLURM_NODE_LIST", "MUSTER_SLURM_CONNECTION")
+# The jobs whose nodes this command's inventories are, which the plugin adds: the next command may be typed elsewhere.
+JOBS: set[str] = set()
 COLLECTION = Path(__file__).resolve().parents[3]
 
 
@@ -73,6 +76,8 @@ def _next_environment() -> dict[str, str]:
         "ANSIBLE_COLLECTIONS_PATH": _collections(),
         **{name: os.environ.get(name) for name in OF_ALLOCATION},
     }
+    if not kept[JOB_ID] and len(JOBS) == 1:
+        [kept[JOB_ID]] = JOBS
     if kept["ANSIBLE_CONFIG"] and os.path.realpath(kept["ANSIBLE_CONFIG"]) == os.path.realpath("ansible.cfg"):
         kept["ANSIBLE_CONFIG"] = None  # Ansible finds it here anyway
     return {name: value for name, value in kept.items() if value}

@@ -42,7 +42,7 @@ class ShellSession:
         return int(code), out, failed[0]
 
     def end(self) -> None:
-        """End the shell; a command that still runs ends with it."""
+        """End the shell. What its commands left on a node ends with the step that it is, and nowhere else."""
         for pipe in (self._shell.stdin, self._shell.stdout, self._shell.stderr):
             if pipe:
                 pipe.close()

@@ -33,14 +33,14 @@ def memlock(node: Node, cluster: Cluster) -> Outcome:
     memlock, observed = node.facts.memlock, MEMLOCK.of(node, cluster)
     if memlock is None or observed is None:
         return unavailable("the limits could not be read", "limits")
-    if starter.choose(cluster.policy.starter, node.facts).name == starter.SYSTEM_UNIT:
+    if starter.choose(cluster.policy.starter, node).name == starter.SYSTEM_UNIT:
         return skipped(f"{observed} here, but a run starts in a system unit, which raises it")
     target = UNLIMITED if profile is None else profile
     source = "NCCL registers its buffers (ibv_reg_mr)" if profile is None else f"{PROFILE}.memlock"
     expected = say(target)
     if enough(memlock.effective, target):
         return passed(observed, source, expected)
-    if node.facts.slurm is not None:
+    if node.is_in_step:
         remedy = (
             "let slurmd decide: PropagateResourceLimitsExcept=MEMLOCK in slurm.conf, and LimitMEMLOCK=infinity in "
             "slurmd's unit (systemctl edit slurmd), then restart slurmd"

@@ -10,7 +10,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.oldest_pytho
 from .._cluster.node import Node
 from .._cluster.slot import EXPECTED, QUEUE, add_stop, describe_keeper, earliest
 from .._cluster.slot import ORIGIN as SLOT
-from .._cluster.starter import AUTO, ORIGIN, SLURM, STARTERS, choose, is_in_step, unit_of
+from .._cluster.starter import AUTO, ORIGIN, SLURM, STARTERS, choose, unit_of
 from .._findings.remedy import sentence
 from .._text.table import names
 from .model import IN_CONTAINER, Cluster, Outcome, failed, passed, skipped, unavailable
@@ -66,16 +66,19 @@ def starter(node: Node, cluster: Cluster) -> Outcome:
     if not cluster.on_host:
         return skipped("the container engine starts the ranks")
     step = node.facts.slurm
-    if setting not in (AUTO, SLURM) and step is not None and step.is_tracked and is_in_step(node.facts):
+    if setting not in (AUTO, SLURM) and step is not None and step.is_tracked and node.is_in_step:
         observed = f"what a step of the Slurm job {step.job} starts here ends with the step"
         return failed(observed, "runners in a step of their own", f"{ORIGIN} is {setting!r}", f"use {ORIGIN}: {AUTO}")
-    if setting == SLURM and not is_in_step(node.facts):
+    if setting == SLURM and not node.is_in_step:
         observed = "the node is not reached by steps of a Slurm job"
         remedy = f"reach it by the connection muster.train.srun, or use {ORIGIN}: {AUTO}"
         return failed(observed, "a step of a job that runs", f"{ORIGIN} is {setting!r}", remedy)
+    if setting in (AUTO, SLURM) and node.is_in_step and step is not None and step.node is None:
+        observed = f"tasks here run as {node.facts.user.name}, without the variables of the Slurm job {step.job}"
+        return failed(observed, "the user of the job", "ansible_become", "set ansible_become: false for the nodes")
     unit, why = unit_of(node.facts)
     if setting == AUTO or not STARTERS[setting].is_unit or unit is not None:
-        choice = choose(setting, node.facts)
+        choice = choose(setting, node)
         return passed(f"{choice.name}: {choice.reason}", ORIGIN)
     expected, remedy = (
         "root or a user with lingering enabled, on a node with systemd",
@@ -112,7 +115,7 @@ def shared_memory(node: Node, cluster: Cluster) -> Outcome:
 def _ends_with_session(node: Node, cluster: Cluster) -> bool:
     """Return whether the runner is a process of a session that logind may end; root's it does not end."""
     systemd, user = node.facts.systemd, node.facts.user
-    choice = choose(cluster.policy.starter, node.facts)
+    choice = choose(cluster.policy.starter, node)
     return systemd.booted and user.uid != 0 and STARTERS[choice.name].in_session
 
 

@@ -18,9 +18,12 @@ from .._findings.errors import task_message
 from .._findings.origin import Origin
 from .._text.plain import plain
 from .._text.table import one_line
+from .login import SRUN
 
 UserLayer = tuple[Any, Origin]  # what users set, names to values, and where
 
+# What says how Ansible reaches a node.
+REACH = ("ansible_host", "ansible_connection", "ansible_srun_job")
 LONGEST = 8192  # of what a failed task said, in characters
 HALF = LONGEST // 2
 
@@ -29,8 +32,9 @@ HALF = LONGEST // 2
 class Node:
     """A node that answered; rdma and gpu are None where they could not be read or were not asked for.
 
-    address is how Ansible reaches it. layers are the environment that is set for its ranks alone, the lowest first.
-    policy holds the policy variables that are set for it; those of the head are the cluster's policy.
+    address is how Ansible reaches it, and srun_job the Slurm job by whose steps it does. layers are the environment
+    that is set for its ranks alone, the lowest first. policy holds the policy variables that are set for it; those of
+    the head are the cluster's policy.
     """
 
     name: str
@@ -40,10 +44,22 @@ class Node:
     address: str = ""
     layers: Sequence[UserLayer] = ()
     policy: Mapping[str, Any] = field(default_factory=dict)
+    srun_job: str | None = None
+
+    @property
+    def is_in_step(self) -> bool:
+        """Whether it is reached by steps of a Slurm job; a step that the controller itself is in does not count."""
+        slurm = self.facts.slurm
+        return slurm is not None and slurm.step.isdigit() and slurm.job == self.srun_job
 
     @classmethod
     def from_facts(
-        cls, name: str, facts: Mapping[str, Any], address: str = "", layers: Sequence[UserLayer] = ()
+        cls,
+        name: str,
+        facts: Mapping[str, Any],
+        address: str = "",
+        layers: Sequence[UserLayer] = (),
+        srun_job: str | None = None,
     ) -> Node:
         """Read what is in `ansible_facts` under the keys node, rdma and gpu."""
         rdma, gpu = facts.get("rdma"), facts.get("gpu")
@@ -54,6 +70,7 @@ class Node:
             Gpu.from_dict(gpu) if gpu else None,
             address,
             layers,
+            srun_job=srun_job,
         )
 
 
@@ -97,7 +114,13 @@ def _answer(name: str, variables: Mapping[str, Any], register: str, layers: Mapp
     if not isinstance(facts, Mapping) or not facts.get("node"):
         return silent_of(name, result, "it returned no facts", address)
     environment = [(native(variables, variable), origin) for variable, origin in layers.items()]
-    return Node.from_facts(name, facts, address, environment)
+    return Node.from_facts(name, facts, address, environment, srun_job_of(variables))
+
+
+def srun_job_of(variables: Mapping[str, Any]) -> str | None:
+    """Return the Slurm job whose steps a node is reached by, None where it is reached otherwise."""
+    job, connection = variables.get("ansible_srun_job"), variables.get("ansible_connection", SRUN)
+    return str(job) if job is not None and connection == SRUN else None
 
 
 def silent_of(name: str, result: Mapping[str, Any], default: str, address: str = "") -> Silent:

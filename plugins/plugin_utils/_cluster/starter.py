@@ -11,6 +11,8 @@ from __future__ import annotations
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
+from .node import Node
+
 AUTO, SETSID, SYSTEM_UNIT, USER_UNIT, DOCKER = "auto", "setsid", "systemd", "systemd-user", "docker"
 SLURM = "slurm"
 ORIGIN = "launch_starter"
@@ -55,23 +57,19 @@ class StarterChoice:
     fallback: str | None = None
 
 
-def choose(asked: str, facts: NodeFacts) -> StarterChoice:
+def choose(asked: str, node: Node) -> StarterChoice:
     """Choose how the runner is started on a node: as requested, or as suits the node."""
+    facts = node.facts
     unit, why = unit_of(facts)
     if asked != AUTO:
         return StarterChoice(unit or SYSTEM_UNIT if STARTERS[asked].is_unit else asked, ORIGIN)
     if facts.slurm is not None:
-        if is_in_step(facts):
+        if node.is_in_step:
             return StarterChoice(SLURM, f"{AUTO}: steps of the Slurm job {facts.slurm.job} end what they start")
         return StarterChoice(
-            SETSID, f"{AUTO}: this login is a part of the Slurm job {facts.slurm.job}, and ends with it"
+            SETSID, f"{AUTO}: this session is a part of the Slurm job {facts.slurm.job}, and ends with it"
         )
     return StarterChoice(unit or SETSID, f"{AUTO}: {why}", SETSID if unit else None)
-
-
-def is_in_step(facts: NodeFacts) -> bool:
-    """Return whether the node is reached by steps of a Slurm job, which srun numbers."""
-    return facts.slurm is not None and facts.slurm.step.isdigit()
 
 
 def kind_of(run_starter: str | None) -> StarterKind:

@@ -18,7 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import (
     Variable,
     open_node_rank,
 )
-from ansible_collections.muster.train.plugins.module_utils._records.node import File, NodeFacts
+from ansible_collections.muster.train.plugins.module_utils._records.node import File
 from ansible_collections.muster.train.plugins.module_utils._records.notice import is_sent
 
 from .._cluster import ports
@@ -80,7 +80,7 @@ def job_of(
     }
     topology_file = node.gpu.topology_file.path if node.gpu and node.gpu.topology_file else None
     part = Part(run_id, nonce, node.name, node_rank, run_dir, topology_file)
-    execution = RUNTIMES[policy.runtime].execution(policy, facts, part)
+    execution = RUNTIMES[policy.runtime].execution(policy, node, part)
     values = setting_values(settings)
     launcher = values["launcher"]
     command = LAUNCHERS[launcher](
@@ -166,16 +166,17 @@ def job_of(
         hang_watch=watched_s,
         hang_action=settings["hang_action"]["value"],
         transport=proof,
-        slurm=_slurm_place(execution.starter.name, policy, facts),
+        slurm=_slurm_place(execution.starter.name, policy, node),
         telemetry=settings["telemetry"]["value"],
         notice=on_end if on_end and node_rank == 0 and is_sent(on_end) else None,
     )
 
 
-def _slurm_place(starter: str, policy: ClusterPolicy, facts: NodeFacts) -> SlurmPlace | None:
-    if starter != SLURM or facts.slurm is None:
+def _slurm_place(starter: str, policy: ClusterPolicy, node: Node) -> SlurmPlace | None:
+    slurm = node.facts.slurm
+    if starter != SLURM or slurm is None:
         return None
-    return SlurmPlace(facts.slurm.job, facts.slurm.node or facts.hostname, policy.slurm_kill_wait)
+    return SlurmPlace(slurm.job, slurm.node or node.address, policy.slurm_kill_wait)
 
 
 def _program(settings: variable_layers.Settings, files: Mapping[str, File], placeholders: Mapping[str, str]) -> Program:

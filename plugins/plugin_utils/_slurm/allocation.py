@@ -51,7 +51,7 @@ def find_allocation(wanted: Wanted, connection: str, environment: Mapping[str, s
     if wanted.node_list and connection != SRUN:
         return Allocation(_nodes(wanted.node_list), BY_CONNECTION[connection])
     job = _find_job(wanted, environment, run)
-    if job.waits:
+    if job.waits and not (connection == LOCAL and job.nodes):
         return Allocation([], note=_describe_wait(job))
     if not (job.has_nodes or (connection == LOCAL and job.nodes)):
         raise UserError(_describe_end(job))
@@ -112,6 +112,10 @@ def _ranks(gpus: Mapping[str, int]) -> dict[str, Any]:
 
 def _describe_wait(job: SlurmJob) -> str:
     start = "unknown" if job.start is None else utc(job.start)
+    if job.nodes:
+        return (
+            f"job {job.number} has its nodes, but runs nothing on them now ({job.state}); see squeue --job={job.number}"
+        )
     return f"job {job.number} has no nodes yet: it waits ({job.reason}); estimated start: {start}"
 
 

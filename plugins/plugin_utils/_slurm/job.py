@@ -11,9 +11,13 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 # The name comes last, as it may contain anything. With TIMES, times are seconds since the epoch.
 FORMAT = "%A|%T|%r|%N|%S|%e|%l|%j"
 TIMES = "SLURM_TIME_FORMAT=%s"
-# squeue(1), JOB STATE CODES: the job has its nodes, or waits for them. In every other state it has ended.
-HAS_NODES = ("RUNNING", "CONFIGURING", "SUSPENDED", "SIGNALING", "STAGE_OUT", "STOPPED", "RESIZING")
-WAITS = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
+# squeue(1), JOB STATE CODES: steps run on the job's nodes, or it waits: for its nodes, for them to boot, or for someone
+# to let it go on. In every other state it has ended.
+RUNS = ("RUNNING", "SIGNALING", "RESIZING")
+WAITS = (
+    *("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD"),
+    *("CONFIGURING", "SUSPENDED", "STOPPED"),
+)
 # The allocation of a group of nodes, by scontrol show job --details.
 _DETAIL = re.compile(r"^ *Nodes=(\S+) CPU_IDs=\S* Mem=\S* GRES=(\S*)", re.MULTILINE)
 _GPUS = re.compile(r"(?:^|,)gpu(?::[^:,()]+)?:([0-9]{1,4})(?=[(,]|$)")
@@ -39,11 +43,11 @@ class SlurmJob:
     @property
     def has_nodes(self) -> bool:
         """Whether its nodes can be used."""
-        return self.state in HAS_NODES and bool(self.nodes)
+        return self.state in RUNS and bool(self.nodes)
 
     @property
     def waits(self) -> bool:
-        """Whether it has no nodes yet."""
+        """Whether its nodes cannot be used yet."""
         return self.state in WAITS
 
 

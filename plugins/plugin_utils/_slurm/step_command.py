@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command lines of the steps in a job's allocation, and what srun says beside what the step prints.
 
-Every option is written out: srun also takes options from variables, which salloc sets and which the nodes' share of a
-step must not depend on.
+Every option is written out: Slurm's commands also take options from variables, which salloc or a profile sets and which
+the nodes' share of a step must not depend on.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 # How srun exits if the step did not start (srun(1), SLURM_EXIT_ERROR), as ssh does: commands rarely exit with it.
 NOT_STARTED = 255
-# srun's variables, and which of them stay: where the cluster is, and how users are known to it.
-FOREIGN = ("SLURM_", "SRUN_")
+# The variables of Slurm's commands, and which of them stay: where the cluster is, and how users are known to it.
+FOREIGN = ("SLURM_", "SRUN_", "SQUEUE_", "SCONTROL_", "SCANCEL_")
 KEPT = ("SLURM_CONF", "SLURM_CLUSTERS", "SLURM_JWT", "SLURM_TIME_FORMAT")
 # What a step gets of the environment here; a login on the node has as much.
 EXPORTED = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "PATH")
@@ -28,9 +28,13 @@ def srun(names: Iterable[str], environment: Mapping[str, str]) -> list[str]:
 
     names are those of the variables that the step gets, ALL for every one.
     """
+    return [*without_options(environment), f"SLURM_EXIT_ERROR={NOT_STARTED}", "srun", f"--export={','.join(names)}"]
+
+
+def without_options(environment: Mapping[str, str]) -> list[str]:
+    """Return the beginning of a command line of any command of Slurm: as if none of its options were set here."""
     removed = sorted(name for name in environment if name.startswith(FOREIGN) and name not in KEPT)
-    unset = [word for name in removed for word in ("-u", name)]
-    return ["env", *unset, f"SLURM_EXIT_ERROR={NOT_STARTED}", "srun", f"--export={','.join(names)}"]
+    return ["env", *(word for name in removed for word in ("-u", name))]
 
 
 def on_node(job: str, node: str) -> list[str]:

@@ -18,7 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._action.files import relative
 from .._checks.launch import SHOWN
 from .._checks.variables import VARIABLES, read_checks
-from .._cluster.node import Node, Silent, read_answers
+from .._cluster.node import REACH, Node, Silent, read_answers
 from .._cluster.policy import NAMES, ClusterPolicy
 from .._cluster.silence import why_silent
 from .._cluster.unreachable import is_known
@@ -85,7 +85,7 @@ def _read_nodes(play: Play, of_head: Mapping[str, Any]) -> tuple[dict[str, Node]
     of_head is the policy of the task's host, which alone has the role's defaults.
     """
     names = [*play.request["nodes"], *play.request["spares"]]
-    values = {name: play.read_values(name, (*READ, *DIRECTORIES, *OF_NODE, "ansible_host")) for name in names}
+    values = {name: play.read_values(name, (*READ, *DIRECTORIES, *OF_NODE, *REACH)) for name in names}
     hosts = {name: {**values[name], FACTS: plain(play.read_answer(name, FACTS))} for name in names}
     known, silent = {}, {}
     for answer in read_answers(hosts, names, FACTS, OF_NODE):

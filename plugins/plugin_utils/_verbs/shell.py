@@ -29,7 +29,7 @@ from .._results import unanswered
 from .._results.infos import runs_of
 from .._results.rank_place import RankPlace, node_of, place_of
 from .._results.verdict import members
-from .._slurm.step_command import on_node
+from .._slurm.step_command import on_node, without_options
 from .find import infos_of, subject
 from .record import experiment_of
 from .step import Conclude, Conclusion, Play
@@ -80,7 +80,8 @@ def _login(play: Play, node: str, known: Mapping[str, Any]) -> login.Login:
         return login.Login(node, local=True, become_user=become_user)
     if connection == login.SRUN:
         options = on_node(str(known.get("ansible_srun_job")), str(known.get("ansible_host") or node))
-        return login.Login(node, local=True, step=["srun", "--pty", *options], become_user=become_user)
+        step = [*without_options(os.environ), "srun", "--export=ALL", "--pty", *options]
+        return login.Login(node, local=True, step=step, become_user=become_user)
     if connection not in login.SSH:
         raise UserError(
             f"{node}: expected ssh, local or {login.SRUN} as ansible_connection, saw {connection}; "

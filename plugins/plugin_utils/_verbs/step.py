@@ -37,10 +37,11 @@ class CommandOutput:
 
 @frozen
 class Spawned:
-    """A command that was started on the controller: whether it has ended, and what it has printed."""
+    """A command that was started on the controller: whether it has ended, what it has printed, and its end at once."""
 
     has_ended: Callable[[], bool]
     read_output: Callable[[], str]
+    kill: Callable[[], None] = lambda: None
 
 
 def _no_host(*_words: Any) -> Any:

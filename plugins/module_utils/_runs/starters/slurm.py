@@ -2,7 +2,7 @@
 """Starts a runner as a task of a Slurm step that the controller has begun on all nodes.
 
 A step ends with everything that it started, so a command over srun cannot leave a runner behind. The controller's step
-waits on each node for the file that is written here, and its task becomes the runner.
+waits on each node for the file that is written here, and its task becomes the runner, whose process ID it leaves there.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import shlex
 from ..._host.host import Host
 from ..._records.job import Job
 from ..._records.layout import step_command
-from ...runner import files
+from ...runner import files, process_tree
 from .base import Starter
 
 
@@ -24,3 +24,7 @@ class Slurm(Starter):
     def start(self, host: Host, job: Job, argv: list[str]) -> int | None:
         files.write_atomic(step_command(job.run_dir, job.nonce), (shlex.join(argv) + "\n").encode())
         return None
+
+    def ended(self, host: Host, job: Job, pid: int | None) -> str | None:
+        runner = (host.read_text(step_command(job.run_dir, job.nonce)) or "").strip()
+        return "it exited immediately" if runner.isdecimal() and process_tree.look(int(runner)) is None else None

@@ -9,6 +9,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 from ansible_collections.muster.train.plugins.module_utils._records.job import JobContainer
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
+from ..._cluster.node import Node
 from ..._cluster.policy import ClusterPolicy
 from ..._cluster.starter import StarterChoice
 
@@ -40,5 +41,5 @@ class Execution:
 class Runtime:
     """A runtime: how a node's command runs, and the facts that are valid inside the runtime."""
 
-    execution: Callable[[ClusterPolicy, NodeFacts, Part], Execution]
+    execution: Callable[[ClusterPolicy, Node, Part], Execution]
     facts_inside_runtime: Callable[[NodeFacts], NodeFacts]

@@ -13,6 +13,7 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.job import JobContainer, container_name
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
+from ..._cluster.node import Node
 from ..._cluster.policy import ClusterPolicy
 from ..._cluster.starter import DOCKER, StarterChoice
 from ..._nccl.inherited import in_containers
@@ -22,8 +23,9 @@ from .base import ORIGIN, Execution, Part
 OF_THE_IMAGE = ("python", "torch", "torch_cuda", "torch_hip", "nccl", "rccl", "rocm", "site_packages")
 
 
-def execution(policy: ClusterPolicy, facts: NodeFacts, part: Part) -> Execution:
+def execution(policy: ClusterPolicy, node: Node, part: Part) -> Execution:
     """Run it in a container that is named after the run and the node."""
+    facts = node.facts
     compose = (facts.files or {}).get(policy.compose_file)
     container = JobContainer(
         docker=list(policy.docker),

@@ -49,7 +49,14 @@ def test_what_belongs_to_another_launcher_is_not_inherited() -> None:
 
 
 def test_of_slurm_the_job_is_inherited_and_not_the_step() -> None:
-    job = {"SLURM_JOB_ID": "12", "SLURM_CONF": "/etc/slurm.conf", "CUDA_VISIBLE_DEVICES": "0,1"}
+    job = {
+        "SLURM_TMPDIR": "/tmp/7",
+        "SLURM_JOB_END_TIME": "1796004720",
+        "SLURM_ARRAY_TASK_ID": "3",
+        "SLURM_JOB_ID": "12",
+        "SLURM_CONF": "/etc/slurm.conf",
+        "CUDA_VISIBLE_DEVICES": "0,1",
+    }
     step = {"SLURM_PROCID": "0", "SLURM_NTASKS": "1", "SLURM_JOB_NODELIST": "gpu02", "PMI_RANK": "0", "PMIX_RANK": "0"}
     assert base_environment({**job, **step}) == job
 

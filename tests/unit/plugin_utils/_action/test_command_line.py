@@ -158,6 +158,18 @@ def test_the_next_command_needs_no_path_where_the_collection_is_found_by_default
     assert read().next_environment == {}
 
 
+def test_the_next_command_names_the_slurm_job(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    for typed, of_inventories, named in (
+        ("", {"7"}, "7"),
+        ("", {"7", "8"}, None),
+        ("9", {"7"}, "9"),
+        ("", set(), None),
+    ):
+        monkeypatch.setenv("MUSTER_SLURM_JOB_ID", typed)
+        monkeypatch.setattr(command_line, "JOBS", of_inventories)
+        assert read().next_environment.get("MUSTER_SLURM_JOB_ID") == named
+
+
 def test_the_next_command_has_the_same_configuration(
     read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -145,17 +145,17 @@ def test_what_is_refused_has_no_effect(variables: dict[str, object]) -> None:
 SLURM_STEP: dict[str, object] = {"job": "12", "step": "3", "node": "gpu01", "is_tracked": True}
 
 
-def memlock(expected: str, slurm: dict[str, object] | None = None) -> list[Finding]:
-    """What is found of 64 KiB of locked memory, where the inventory expects this; slurm is the step of the facts."""
+def memlock(expected: str, srun_job: str | None = None) -> list[Finding]:
+    """What is found of 64 KiB of locked memory in a step, where the inventory expects this."""
 
     def limited(facts: Facts) -> None:
         facts["node"]["user"] = {"name": "ann", "uid": 1000, "home": "/h"}
         facts["node"]["memlock"] = {"soft": 65536, "hard": 65536, "cap_ipc_lock": False, "effective": 65536}
-        facts["node"]["slurm"] = slurm
+        facts["node"]["slurm"] = SLURM_STEP
 
     policy, refused = read_checks({"preflight_expected": {"memlock": expected}})
     assert refused == []
-    result = report("dgx_h100_ib", limited, expected=dict(policy.expected))
+    result = report("dgx_h100_ib", limited, expected=dict(policy.expected), srun_job=srun_job)
     return [finding for finding in result.findings if (finding.check, finding.node) == ("memlock", "node1")]
 
 
@@ -166,8 +166,8 @@ def test_locked_memory_is_compared_in_bytes(expected: str, status: str) -> None:
     assert outcomes(memlock(expected)) == [("memlock", "node1", status)]
 
 
-def test_in_a_slurm_job_the_limit_is_slurmds_to_raise() -> None:
-    outside, inside = memlock("unlimited"), memlock("unlimited", SLURM_STEP)
+def test_by_steps_of_a_slurm_job_the_limit_is_slurmds_to_raise() -> None:
+    outside, inside = memlock("unlimited"), memlock("unlimited", "12")
     assert outcomes(inside) == outcomes(outside)
     assert inside[0].remedy != outside[0].remedy
 

@@ -47,11 +47,12 @@ def messages() -> Iterator[Message]:
     yield "policy: refused", [line(test_policy.refused(**{name: value})[0]) for name, value in test_policy.REFUSED]
     yield "policy: of a node's own", lines(check_alike(test_policy.OWN))
     yield "policy: an environment of a node's own", lines(check_alike(test_policy.ENVIRONMENTS))
-    choices = (choose(asked, facts) for asked, facts, _name, _fallback in test_starter.CHOICES)
+    choices = (choose(asked, node) for asked, node, _name, _fallback in test_starter.CHOICES)
     yield "starter: chosen", [f"{choice.name}  # {choice.reason}" for choice in choices]
     yield "starter: refused", lines(test_starter.refused(starter="systemd"))
     for asked in ("setsid", "slurm"):
         yield f"starter: {asked} in a Slurm job", lines(test_starter.in_steps_refused(starter=asked))
+    yield "starter: another user in a Slurm job", lines(test_starter.become_refused())
     yield "silent: reasons", [line(explain(key, TRIED, "Ansible")) for key in ReasonKey]
     yield "silent: in other words", [line(why(message, TRIED, "Ansible")) for message in test_unreachable.UNKNOWN]
     yield "silent: without a user", [line(explain(ReasonKey.NO_LOGIN, test_unreachable.NOBODY, "Ansible"))]

@@ -11,7 +11,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._plan.ranks import co
 from ansible_collections.muster.train.plugins.plugin_utils._plan.text import header, render
 from ansible_collections.muster.train.tests.support.plans import NVIDIA, plan_of, variables
 from ansible_collections.muster.train.tests.support.rdma_parts import hca
-from ansible_collections.muster.train.tests.support.screens import Message, kept, page_of
+from ansible_collections.muster.train.tests.support.screens import Message, kept, page_of, refusal
 from ansible_collections.muster.train.tests.unit.plugin_utils._plan import (
     test_benchmark,
     test_placeholders,
@@ -55,6 +55,7 @@ def messages() -> Iterator[Message]:
         yield from ((f"{subject}: {case.name}", lines(case.find())) for case in cases)
     for number, (parameters, of_nodes, _checks) in enumerate(test_benchmark.REFUSED, start=1):
         yield f"benchmark: refused {number}", lines(test_benchmark.stopping(parameters, of_nodes))
+    yield "refused: a Slurm node twice", [refusal(test_slurm_step.doubled)]
     for end in test_slurm_step.ENDS:
         yield f"refused: an allocation until {end}", lines(test_slurm_step.without_time(end))
     yield "refused: everything at once", lines(test_plan_refused.everything())

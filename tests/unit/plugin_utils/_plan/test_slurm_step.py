@@ -13,11 +13,12 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.layout import step_command
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.slurm import Slurm
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
-from ansible_collections.muster.train.plugins.plugin_utils._plan.slurm_step import WAIT, steps_of
+from ansible_collections.muster.train.plugins.plugin_utils._plan.slurm_step import WAIT, WAITING, PlannedStep, steps_of
 from ansible_collections.muster.train.tests.support.cases import outcomes
-from ansible_collections.muster.train.tests.support.jobs import make_job
+from ansible_collections.muster.train.tests.support.jobs import make_job, wait_for
 from ansible_collections.muster.train.tests.support.plan_parts import NONCE, node, nodes, policy, refused, request
 
 
@@ -27,7 +28,9 @@ def in_step(number: int) -> dict[str, Any]:
 
 
 def plan(**cluster: Any) -> dict[str, Any]:
-    return make_plan(request(2), policy(**cluster), [node(number, slurm=in_step(number)) for number in range(2)])
+    return make_plan(
+        request(2), policy(**cluster), [node(number, srun_job="12", slurm=in_step(number)) for number in range(2)]
+    )
 
 
 def test_in_steps_of_a_job_the_runners_are_one_step() -> None:
@@ -35,10 +38,21 @@ def test_in_steps_of_a_job_the_runners_are_one_step() -> None:
     assert {job["starter"] for job in made["jobs"].values()} == {"slurm"}
     assert made["jobs"]["node1"]["slurm"] == {"job": "12", "node": "gpu01", "kill_wait": 30}
     [step] = steps_of(made)
-    assert (step.job, step.name) == ("12", f"muster-{NONCE[:8]}")
+    assert (step.job, step.name, step.nodes) == ("12", f"muster-{NONCE[:8]}", ["gpu00", "gpu01"])
     assert {"--jobid=12", "--nodes=2", "--nodelist=gpu00,gpu01"} <= {*step.argv}
     files = [step_command(job["run_dir"], NONCE) for job in made["jobs"].values()]
     assert step.argv[-2:] == [f"gpu00={files[0]}", f"gpu01={files[1]}"]
+
+
+def doubled() -> list[PlannedStep]:
+    made = plan()
+    made["jobs"]["node1"]["slurm"] = made["jobs"]["node0"]["slurm"]
+    return steps_of(made)
+
+
+def test_a_slurm_node_can_be_one_node_only() -> None:
+    with pytest.raises(UserError):
+        doubled()
 
 
 def test_without_slurm_there_is_no_step() -> None:
@@ -59,8 +73,24 @@ def test_the_task_of_a_node_becomes_its_runner(tmp_path: Path) -> None:
     )
     assert Slurm().start(Host(), job, ["/usr/bin/env", "A=$HOME 'x'", "/bin/sh", "-c", 'echo "$A $$"']) is None
     printed, _error = task.communicate(timeout=30)
-    assert printed == f"$HOME 'x' {task.pid}\n"
-    assert not Path(file).exists()
+    assert printed == f"{WAITING} gpu02\n"
+    assert (Path(job.run_dir) / "runner.log").read_text() == f"$HOME 'x' {task.pid}\n"
+    assert Path(file).read_text() == f"{task.pid}\n"
+
+
+def test_a_runner_that_ends_before_it_begins_is_noticed(tmp_path: Path) -> None:
+    job, host, slurm = make_job(tmp_path, ["true"]), Host(), Slurm()
+    Path(job.run_dir).mkdir(parents=True, exist_ok=True)
+    assert slurm.ended(host, job, None) is None
+    slurm.start(host, job, ["/bin/sh", "-c", "read end"])
+    assert slurm.ended(host, job, None) is None
+    words = ["/bin/sh", "-c", WAIT, "muster", "600", f"gpu02={step_command(job.run_dir, job.nonce)}"]
+    environment = {**os.environ, "SLURMD_NODENAME": "gpu02"}
+    task = subprocess.Popen(words, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    wait_for(lambda: Path(f"/proc/{task.pid}/cmdline").read_bytes().endswith(b"read end\0"), "the runner runs")
+    assert slurm.ended(host, job, None) is None
+    task.communicate(b"\n", timeout=30)
+    assert slurm.ended(host, job, None)
 
 
 def test_a_task_whose_runner_never_comes_ends(tmp_path: Path) -> None:

@@ -15,6 +15,9 @@ RUNNING = "7|RUNNING|None|gpu[01-02]|1796004120|1796004720|10:00|train\n"
 ENDLESS = "7|RUNNING|None|gpu[01-02]|1796004120|1827540120|UNLIMITED|train\n"
 WAITING = "8|PENDING|Resources||1796004720|N/A|UNLIMITED|train\n"
 UNKNOWN_START = "8|PENDING|Priority||N/A|N/A|UNLIMITED|train\n"
+BOOTING = "8|CONFIGURING|None|gpu[01-02]|1796004120|1827540120|UNLIMITED|train\n"
+SUSPENDED = "8|SUSPENDED|None|gpu[01-02]|1796004120|1827540120|UNLIMITED|train\n"
+STAGING_OUT = "8|STAGE_OUT|None|gpu[01-02]|1796004120|1827540120|UNLIMITED|train\n"
 ENDED = "6|CANCELLED|None|gpu[01-02]|1796004000|1796004100|10:00|train\n"
 NEVER_RAN = "6|CANCELLED|None||1796004000|1796004100|10:00|train\n"
 GPUS = "     Nodes=gpu[01-02] CPU_IDs=0-7 Mem=0 GRES=gpu:h100:2(IDX:0-1)\n"
@@ -77,7 +80,10 @@ def test_of_a_name_the_job_that_has_not_ended_counts() -> None:
     assert allocation(ENDED + RUNNING, job_name="train").nodes == ["gpu01", "gpu02"]
 
 
-@pytest.mark.parametrize("queue", [WAITING, UNKNOWN_START])
+WAITS = (WAITING, UNKNOWN_START, BOOTING, SUSPENDED)
+
+
+@pytest.mark.parametrize("queue", WAITS)
 def test_a_job_that_waits_has_no_nodes(queue: str) -> None:
     waiting = allocation(queue, job_id="8")
     assert (waiting.nodes, waiting.variables) == ([], {})
@@ -98,6 +104,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "a job that is not known": lambda: allocation("", job_id="99"),
     "an array": lambda: allocation(RUNNING + WAITING, job_id="7"),
     "a job that has ended": lambda: allocation(ENDED, job_id="6"),
+    "a job that has ended but for its data": lambda: allocation(STAGING_OUT, job_id="8"),
     "a job that never ran": lambda: allocation(NEVER_RAN, job_id="6"),
     "a name without a job": lambda: allocation("", job_name="train"),
     "a name of two jobs": lambda: allocation(RUNNING + WAITING, job_name="train"),

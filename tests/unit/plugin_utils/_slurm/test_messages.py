@@ -14,9 +14,9 @@ def messages() -> Iterator[Message]:
     yield "lists of hosts", errors(expand_host_list, test_host_list.REFUSED)
     for name, case in test_allocation.CASES.items():
         yield name, [refusal(case)]
-    for queue in (test_allocation.WAITING, test_allocation.UNKNOWN_START):
+    for queue in test_allocation.WAITS:
         waiting = test_allocation.allocation(queue, job_id="8")
-        yield f"a job that waits: {queue.split('|')[2]}", [str(waiting.note)]
+        yield f"a job that waits: {' '.join(queue.split('|')[1:3])}", [str(waiting.note)]
 
 
 def test_messages() -> None:

@@ -73,7 +73,7 @@ def test_this_machine(tmp_path: Path) -> None:
 
 def test_a_node_of_a_slurm_job(tmp_path: Path) -> None:
     words = argv(tmp_path, {**LOCAL, "ansible_connection": "muster.train.srun", "ansible_srun_job": "12"})
-    assert words[:3] == ["srun", "--pty", "--jobid=12"]
+    assert words[words.index("srun") :][:4] == ["srun", "--export=ALL", "--pty", "--jobid=12"]
     assert "--nodelist=node1" in words
     assert words[words.index("--") + 1 :] == ENTER
 

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._plan.slurm_step import WAITING
+from ansible_collections.muster.train.plugins.plugin_utils._slurm.step_command import without_options
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import slurm_step
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Play, Spawned
 from ansible_collections.muster.train.tests.support.sources import document
@@ -26,21 +29,28 @@ REFUSED = "srun: error: Unable to create step for job 12: Requested nodes are bu
 
 
 class Slurm:
-    """What squeue prints, the last text again and again, and what was spawned and run."""
+    """What srun prints, the last text again and again, and what was spawned, killed and run."""
 
-    def __init__(self, *listings: str, output: str = "", has_ended: bool = False) -> None:
-        self._listings, self._spawned = list(listings), Spawned(lambda: has_ended, lambda: output)
+    def __init__(self, *outputs: str, listing: str = "", has_ended: bool = False) -> None:
+        self._outputs, self._listing, self._has_ended = list(outputs), listing, has_ended
         self.spawned: list[list[str]] = []
+        self.killed = 0
         self.commands: list[list[str]] = []
         self._now = 0.0
 
     def spawn(self, argv: Sequence[str]) -> Spawned:
         self.spawned.append(list(argv))
-        return self._spawned
+        return Spawned(lambda: self._has_ended, self._read, self._kill)
+
+    def _read(self) -> str:
+        return self._outputs.pop(0) if len(self._outputs) > 1 else self._outputs[0]
+
+    def _kill(self) -> None:
+        self.killed += 1
 
     def run(self, argv: Sequence[str], _timeout_s: float) -> str:
         self.commands.append(list(argv))
-        return self._listings.pop(0) if len(self._listings) > 1 else self._listings[0]
+        return self._listing
 
     def pause(self, seconds: float) -> None:
         self._now += seconds
@@ -55,13 +65,14 @@ class Slurm:
         )
 
 
-def test_a_launch_waits_until_slurm_knows_the_step() -> None:
-    slurm = Slurm("", "12.4 muster-ffffffff\n", STEPS)
+def test_a_launch_waits_for_the_tasks_of_all_nodes_and_leaves_them() -> None:
+    waits = [f"{WAITING} {node}\n" for node in ("gpu02", "gpu01")]
+    slurm = Slurm("", waits[0], f"{waits[0]}srun: a warning\n", "".join(waits))
     assert slurm_step.begin.conclusion(slurm.play()).failure is None
     [line] = slurm.spawned
     assert line[0] == "env"
     assert {"srun", "--job-name=muster-01234567", "--nodelist=gpu01,gpu02"} <= {*line}
-    assert len(slurm.commands) == 3
+    assert slurm.killed == 1
 
 
 def test_without_slurm_no_command_is_run() -> None:
@@ -71,19 +82,20 @@ def test_without_slurm_no_command_is_run() -> None:
     assert (slurm.spawned, slurm.commands) == ([], [])
 
 
-NOT_BEGUN = {"refused": Slurm("", output=REFUSED, has_ended=True), "no answer": Slurm("")}
+NOT_BEGUN = {"refused": Slurm(REFUSED, has_ended=True), "no answer": Slurm("")}
 
 
 @pytest.mark.parametrize("name", NOT_BEGUN)
 def test_a_step_that_does_not_begin_fails_the_launch(name: str) -> None:
     with pytest.raises(UserError):
         slurm_step.begin.conclusion(NOT_BEGUN[name].play())
+    assert NOT_BEGUN[name].killed == 1
 
 
 def test_only_the_step_of_this_launch_is_ended() -> None:
-    slurm = Slurm(STEPS)
+    slurm = Slurm("", listing=STEPS)
     slurm_step.end_steps(slurm.play())
-    assert slurm.commands[1:] == [["scancel", "12.7"]]
+    assert slurm.commands[1:] == [[*without_options(os.environ), "scancel", "12.7"]]
 
 
 def test_the_step_begins_before_any_node_starts() -> None:
