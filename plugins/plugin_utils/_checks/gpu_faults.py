@@ -12,7 +12,7 @@ CHECK = "gpus"
 UNKNOWN = "unknown"
 DRIVER = {
     "nvidia": "load the driver (modprobe nvidia), or install the one of this kernel; dmesg says why it does not load",
-    "amd": "load it (modprobe amdgpu); dmesg says why that or a GPU fails (device_ip_init, PSP); restart the node",
+    "amd": "load the driver (modprobe amdgpu); if it fails (dmesg: device_ip_init, PSP), power the node off and on",
 }
 RESTART = "restart the node; if it happens again, power it off, reseat or replace the GPU (dmesg: Xid 79)"
 REMEDIES = {
