@@ -26,6 +26,12 @@ from ansible_collections.muster.train.tools._machine.show import cluster_of as r
 
 NOW = 1795300000.0
 NAMES = sorted(path.stem for path in MACHINES.glob("*.yml"))
+# How the second node differs, of machines of which nothing is expected.
+PEERS = {
+    "hgx_h100": {f"10.{network}.11": f"10.{network}.12" for network in ("10.0", "20.0", "20.1")}
+    | {"10.30.7.2": "10.30.7.1"},
+    "mi300x": {"10.40.0.5": "10.40.0.6"},
+}
 Facts = dict[str, Any]
 Tree = Callable[[str], str]
 Change = Callable[[Facts], object]
@@ -40,7 +46,7 @@ def _texts(name: str) -> tuple[str, str]:
     """The machine, and the one like it beside it."""
     text = (MACHINES / f"{name}.yml").read_text(encoding="utf-8")
     expected = MACHINES / "expected" / f"{name}.yml"
-    peer = yaml.safe_load(expected.read_text(encoding="utf-8"))["peer"] if expected.exists() else {}
+    peer = yaml.safe_load(expected.read_text(encoding="utf-8"))["peer"] if expected.exists() else PEERS.get(name, {})
     other = text
     for old, new in peer.items():
         other = other.replace(old, new)

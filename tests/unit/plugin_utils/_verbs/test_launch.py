@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible.template import trust_as_template
 
-from ansible_collections.muster.train.plugins.plugin_utils._plan.start import RUNNER
+from ansible_collections.muster.train.plugins.plugin_utils._plan.start import start_options
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import launch
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import HostSession, Play
 from ansible_collections.muster.train.tests.support.plan_parts import request
@@ -59,7 +59,7 @@ def test_a_node_gets_its_job_and_the_head_the_plan() -> None:
     assert launch.start.module == "run"
     options = launch.start.options(play("node0", "node1"), "node1")
     key = f"key of {ASKED['nonce']}"
-    assert options == {"job": JOBS["node1"], "key": key, "secrets": None, "runner": RUNNER}
+    assert options == start_options({"job": JOBS["node1"], "key": key, "secrets": None})
     assert options["job"]["argv"][0].__class__ is str
     options = launch.start.options(play("node0", "node1"), "node0")
     assert options is not None
