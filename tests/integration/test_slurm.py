@@ -202,6 +202,21 @@ def test_a_run_ends_before_its_allocation(slurm: SlurmCluster, tmp_path: Path) -
     assert plan["parameters"]["time_limit"]["layer"] == "cluster"
 
 
+def test_a_shell_in_a_step_is_no_node_of_its_job(nodes: SlurmNodes) -> None:
+    """As by `srun --pty`, with an inventory of the machine itself."""
+    home = nodes.home / "local"
+    home.mkdir()
+    local = Cluster(home, names=["node0"])
+    local.policy["launch_defaults"] = {"script": "sleeper.py", "nproc": 2}
+    local.write()
+    step = ["srun", f"--jobid={nodes.job}", "--overlap", "--nodes=1", "--ntasks=1", f"--chdir={ROOT}"]
+    options = ["--check", "-e", "output=json"]
+    environment = {**local.environment(ANSIBLE_STDOUT_CALLBACK="muster.train.brief"), **nodes.slurm.environment}
+    command = [*nodes.slurm.inside(nodes.place, ROOT), *step, *local.command("playbooks/launch.yml", *options)]
+    done = run_to_end(command, environment, apart=True)
+    assert {job["starter"] for job in json.loads(done.out)["plan"]["jobs"].values()} == {"setsid"}, done.err
+
+
 def test_a_step_that_slurm_refuses_starts_nothing(nodes: SlurmNodes) -> None:
     """As where a node is drained or has gone between the facts and the start: here srun itself is another program."""
     folder = nodes.home / "bin"

@@ -39,9 +39,11 @@ class PlannedStep:
     nodes: list[str]
     argv: list[str]
 
-    def waits_everywhere(self, output: str) -> bool:
-        """Return whether its task on each node has printed that it waits."""
-        return {f"{WAITING} {node}" for node in self.nodes} <= {*output.splitlines()}
+    def split_output(self, output: str) -> tuple[list[str], list[str]]:
+        """Return the nodes whose task has not printed yet that it waits, and the lines that srun itself has printed."""
+        lines, waiting = output.splitlines(), {f"{WAITING} {node}": node for node in self.nodes}
+        silent = [node for line, node in waiting.items() if line not in lines]
+        return silent, [line for line in lines if line not in waiting]
 
 
 def steps_of(plan: Mapping[str, Any]) -> list[PlannedStep]:

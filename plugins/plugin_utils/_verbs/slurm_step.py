@@ -11,7 +11,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._findings.errors import UserError
 from .._plan.slurm_step import PlannedStep, steps_of
 from .._slurm.step_command import EXPORTED, srun, without_options
-from .._text.table import one_line
+from .._text.table import names, one_line
 from .find import shared_answer
 from .step import Conclude, Conclusion, Play
 
@@ -29,10 +29,14 @@ def begin(play: Play) -> Conclusion:
     for step in _steps(play):
         spawned = play.spawn_command([*srun(EXPORTED, os.environ), *step.argv])
         deadline = play.clock() + BEGIN_S
-        while not step.waits_everywhere(spawned.read_output()):
-            if spawned.has_ended() or play.clock() > deadline:
+        while True:
+            has_ended = spawned.has_ended()  # before what it printed is read
+            silent, printed = step.split_output(spawned.read_output())
+            if not silent:
+                break
+            if has_ended or play.clock() > deadline:
                 spawned.kill()  # it may still wait for the step
-                why = one_line(spawned.read_output()) or f"its tasks did not begin within {BEGIN_S:.0f} s"
+                why = one_line("\n".join(printed)) or f"no task began on {names(silent)} within {BEGIN_S:.0f} s"
                 remedy = f"see whether all its nodes are up: scontrol show job {step.job}, sinfo --list-reasons"
                 raise UserError(clean(f"the Slurm job {step.job} did not begin a step on all nodes: {why}; {remedy}"))
             play.pause(POLL_S)

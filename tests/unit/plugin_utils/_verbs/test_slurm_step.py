@@ -82,7 +82,7 @@ def test_without_slurm_no_command_is_run() -> None:
     assert (slurm.spawned, slurm.commands) == ([], [])
 
 
-NOT_BEGUN = {"refused": Slurm(REFUSED, has_ended=True), "no answer": Slurm("")}
+NOT_BEGUN = {"refused": Slurm(REFUSED, has_ended=True), "no answer": Slurm(f"{WAITING} gpu02\n")}
 
 
 @pytest.mark.parametrize("name", NOT_BEGUN)
