@@ -129,7 +129,7 @@ class CulpritSearch:
         return () if partner is None else (node, partner)
 
     def _doubts(self, suspect: Suspect, other: int) -> tuple[bool, int]:
-        """Return how little another node proves of a suspect: whether it is unfit as a partner, and its other faults."""
+        """Return how little another node proves of a suspect: whether it is unfit for it, and its other faults."""
         node, rails = suspect.nodes[0], self._rails.get(other, set())
         pair = in_order(node, other)
         is_useless = pair in self._links or are_apart(pair, self._group_of)
