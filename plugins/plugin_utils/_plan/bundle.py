@@ -62,7 +62,8 @@ _BESIDE = (
 PROGRAMS = {
     "collectives.py": ("runner/attempt/collectives.py",),
     "pairs.py": (
-        *("_records/pairs.py", "runner/attempt/pairs.py"),
+        # It writes as `collectives` does.
+        *("_records/pairs.py", "runner/attempt/collectives.py", "runner/attempt/pairs.py"),
         *(f"runner/pairs/{path.name}" for path in sorted((_SOURCES / "runner" / "pairs").glob("*.py"))),
     ),
 }
@@ -86,8 +87,9 @@ def runner_zipapp(program: str | None = None) -> bytes:
 
     Of PROGRAMS it has only the one that is named: the other launches need not send them.
     """
-    left_out = {name for other, names in PROGRAMS.items() if other != program for name in names}
-    names = [*_BESIDE, *PROGRAMS.get(program or "", ())]
+    sent = PROGRAMS.get(program or "", ())
+    left_out = {name for names in PROGRAMS.values() for name in names if name not in sent}
+    names = [*_BESIDE, *sent]
     names += [str(path.relative_to(_SOURCES)) for path in (_SOURCES / "runner").rglob("*.py")]
     files = {"__main__.py": _MAIN, "muster/__init__.py": b""}
     files.update({f"muster/{name}": (_SOURCES / name).read_bytes() for name in {*names} - left_out})

@@ -37,7 +37,7 @@ MAD, MEDIAN = 1.4826, 1.25
 # How often one of all healthy places may be a suspect, who is then measured again, where noise is normal. Its tails are
 # heavier.
 FALSE_SUSPECTS = 0.001
-# Places from which a MAD can be told. Fewer are measured more than once, which shows the noise.
+# SuspiciousPlaces from which a MAD can be told. Fewer are measured more than once, which shows the noise.
 FEW = 8
 # Segments sent again: three in a thousand more than the others do. MTU: what differs by more than the options of TCP.
 LEAST_RESENT, LEAST_MTU = 0.003, math.log(1.05)
@@ -54,7 +54,7 @@ COMPARED = tuple(metric for metric in METRICS if metric != REACH)
 Values = Mapping[Pair, Sequence[float]]
 Scores = Mapping[tuple[int, ...], Sequence[float]]
 # What is suspicious, by place and rail.
-Places = dict[tuple[int, ...], dict[int, list["Suspicion"]]]
+SuspiciousPlaces = dict[tuple[int, ...], dict[int, list["Suspicion"]]]
 
 
 @frozen
@@ -105,7 +105,7 @@ def judge(samples: Sequence[PairSample], tolerance: float) -> list[Suspect]:
     by_rail: dict[int, list[PairSample]] = {}
     for sample in samples:
         by_rail.setdefault(sample.rail, []).append(sample)
-    places: Places = {}
+    places: SuspiciousPlaces = {}
     _suspect_reach(by_rail, places)
     values = {
         (rail, metric): pairs
@@ -157,22 +157,22 @@ def rounds_needed(suspect: Suspect, again: Sequence[PairSample]) -> int:
     return REPEATS if is_bad else 1
 
 
-def _suspect_reach(by_rail: Mapping[int, Sequence[PairSample]], places: Places) -> None:
+def _suspect_reach(by_rail: Mapping[int, Sequence[PairSample]], places: SuspiciousPlaces) -> None:
     """Suspect what explains the failures of each rail; a rail that is broken on most nodes is suspicious by itself."""
     explained = {rail: blamed(samples) for rail, samples in by_rail.items()}
     nodes = {node for samples in by_rail.values() for sample in samples for node in sample.pair}
     rails_of = collections.Counter(node for broken, _links in explained.values() for node in broken)
     whole = {node for node, count in rails_of.items() if 2 * count > len(by_rail)}
     for rail, (broken, links) in sorted(explained.items()):
-        own = {*broken} - whole
-        if len(by_rail) > 1 and len(nodes) > 2 and 2 * len(own) > len(nodes - whole):
+        few = {*broken} - whole
+        if len(by_rail) > 1 and len(nodes) > 2 and 2 * len(few) > len(nodes - whole):
             places.setdefault(EVERYWHERE, {})[rail] = [Suspicion(REACH, _FAILED, 0.0)]
             broken, links = [node for node in broken if node in whole], []
         for place in (*((node,) for node in broken), *links):
             places.setdefault(place, {})[rail] = [Suspicion(REACH, _FAILED, 0.0)]
 
 
-def _suspect_rails(metric: str, rails: Mapping[int, Values], tolerance: float, places: Places) -> None:
+def _suspect_rails(metric: str, rails: Mapping[int, Values], tolerance: float, places: SuspiciousPlaces) -> None:
     """Suspect the rails that are slower than the others on all nodes."""
     if len(rails) < FEWEST_RAILS:
         return

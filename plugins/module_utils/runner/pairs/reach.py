@@ -2,7 +2,7 @@
 """Which nodes do not reach others: groups that are apart, and the fewest nodes and links that explain what failed.
 
 A measurement that failed accuses both of its nodes. A node is to blame if it failed with more than one partner; the
-one that failed with most is blamed first, and what it explains accuses nobody else.
+one that failed with most is blamed first, and what it explains accuses no other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FARTHEST = 64
 
 
 def groups_of(samples: Iterable[PairSample]) -> list[set[int]]:
-    """Return the groups of nodes that reach each other; of one that reaches nobody it is alone."""
+    """Return the groups of nodes that reach each other; of one that reaches none it is alone."""
     group_of: dict[int, set[int]] = {}
     for sample in samples:
         smaller, larger = sorted((group_of.setdefault(node, {node}) for node in sample.pair), key=len)
@@ -30,7 +30,7 @@ def groups_of(samples: Iterable[PairSample]) -> list[set[int]]:
 
 
 def groups_apart(samples: Sequence[PairSample]) -> list[list[int]]:
-    """Return the groups that tried to reach others in vain; a node that reaches nobody is none: it is broken."""
+    """Return the groups that tried to reach others in vain; a node that reaches none is none: it is broken."""
     groups = [group for group in groups_of(samples) if len(group) > 1]
     place_of = {node: place for place, group in enumerate(groups) for node in group}
     failed = {sample.pair for sample in samples if sample.outcome != MEASURED}
@@ -68,7 +68,7 @@ def blamed(samples: Sequence[PairSample]) -> tuple[list[int], list[Pair]]:
 
 
 def hopeless(samples: Iterable[PairSample], least: int) -> set[int]:
-    """Return the nodes that reach nobody, though so many of those that they failed with reach others."""
+    """Return the nodes that reach none, though so many of those that they failed with reach others."""
     failed: dict[int, set[int]] = {}
     working: set[int] = set()
     for sample in samples:
@@ -83,7 +83,7 @@ def hopeless(samples: Iterable[PairSample], least: int) -> set[int]:
 def untried(nodes: Iterable[int], tried: Collection[Pair], group_of: Mapping[int, int]) -> list[Pair]:
     """Return pairs of nodes in different groups that were not measured, each node in one at most.
 
-    Neighbours come first: they are often behind the same switch.
+    Nodes of near numbers come first: they are often behind the same switch.
     """
     free, pairs = {*nodes}, []
     for node in sorted(free):

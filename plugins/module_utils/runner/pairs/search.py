@@ -85,7 +85,7 @@ class CulpritSearch:
         return untried(group_of.keys() & {*nodes}, {sample.pair for sample in self.samples}, group_of)
 
     def _suspect(self) -> None:
-        """Learn whom to measure again; where nothing works there is nobody to do it with, but for a single link."""
+        """Learn whom to measure again; where nothing works there is none to do it with, but for a single link."""
         self.groups = groups_apart(self.samples)
         self._group_of = {node: place for place, group in enumerate(self.groups) for node in group}
         if self.nodes > 2 and not self._has_success():
@@ -129,7 +129,7 @@ class CulpritSearch:
         return () if partner is None else (node, partner)
 
     def _doubts(self, suspect: Suspect, other: int) -> tuple[bool, int]:
-        """Return how little another node proves of a suspect: whether it is no partner for it, and its other faults."""
+        """Return how little another node proves of a suspect: whether it is unfit for it, and its other faults."""
         node, rails = suspect.nodes[0], self._rails.get(other, set())
         pair = in_order(node, other)
         is_useless = pair in self._links or are_apart(pair, self._group_of)

@@ -47,3 +47,11 @@ def test_the_zipapp_imports_nothing_else_of_the_collection(tmp_path: Path) -> No
     archive.write_bytes(runner_zipapp())
     code = "import sys; sys.path.insert(0, sys.argv[1]); import muster.runner.main, muster.runner.telemetry.sampler"
     subprocess.run([sys.executable, "-I", "-c", code, archive], check=True)
+
+
+def test_the_program_of_pairs_has_all_that_it_imports(tmp_path: Path) -> None:
+    archive = tmp_path / "runner.pyz"
+    archive.write_bytes(runner_zipapp("pairs.py"))
+    code = f"import sys; sys.path.insert(0, {str(archive)!r}); import muster.runner.pairs.program"
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
