@@ -77,6 +77,8 @@ def test_a_job_survives_json() -> None:
         "notice": None,
         "hang_watch": 0,
         "hang_action": "warn",
+        "telemetry": 0,
+        "traceback_grace": 0,
         "transport": None,
         "slurm": None,
     }
