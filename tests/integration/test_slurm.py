@@ -64,16 +64,16 @@ def random_list(rng: random.Random) -> str:
     def host() -> str:
         prefix = rng.choice(["n", "gpu", "rack-1-node", "a1b"])
         brackets = "".join(
-            f"[{','.join(numbers() for _part in range(rng.randint(1, 3)))}]" for _ in range(rng.randint(0, 2))
+            f"[{','.join(numbers() for _part in range(rng.randint(1, 3)))}]" for _bracket in range(rng.randint(0, 2))
         )
         return f"{prefix}{brackets}" if brackets else f"{prefix}{rng.randint(0, 99):02d}"
 
-    return ",".join(host() for _ in range(rng.randint(1, 3)))
+    return ",".join(host() for _host in range(rng.randint(1, 3)))
 
 
 def test_lists_of_hosts_are_expanded_as_scontrol_does(slurm: SlurmCluster) -> None:
     rng = random.Random(19)
-    for _ in range(300):
+    for _case in range(300):
         text = random_list(rng)
         assert expand_host_list(text) == slurm.run("scontrol", "show", "hostnames", text).split(), text
 

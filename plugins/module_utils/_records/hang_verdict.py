@@ -133,7 +133,9 @@ def _meeting(collective: Collective, states: Sequence[tuple[RankPosition, Collec
 
 def _differs(item: Collective | None, collective: Collective) -> bool:
     """Return whether a rank waits in another collective that has the number of this one in the group."""
-    return item is not None and item.is_pending and item.seq == collective.seq is not None and item.op != collective.op
+    if item is None or collective.seq is None:
+        return False
+    return item.is_pending and item.seq == collective.seq and item.op != collective.op
 
 
 def _is_in(item: Collective | None, collective: Collective) -> bool:

@@ -30,9 +30,8 @@ class ShellSession:
     def run(self, command: str) -> tuple[int, bytes, bytes]:
         """Run a command without input; return its exit code and both outputs. Raises SessionEnded."""
         stdin, stdout, stderr = self._shell.stdin, self._shell.stdout, self._shell.stderr
-        assert stdin
-        assert stdout
-        assert stderr
+        if not (stdin and stdout and stderr):
+            raise AssertionError("the shell was started with three pipes")
         mark = secrets.token_hex(16)
         line = f"(\n{command}\n) </dev/null; printf '\\n{mark} %s\\n' $?; printf '\\n{mark} \\n' >&2\n"
         with contextlib.suppress(BrokenPipeError):  # what it said is read below

@@ -32,7 +32,7 @@ def container(node: DetectedNode, policy: ClusterPolicy) -> Section:
     if engine:
         state = f"version {engine.version}" if engine.running else engine.why or "not running"
         rows.append(("engine", f"{' '.join(engine.command)}: {state}"))
-    return Section("container", "Container", (), rows, (), {"container": _here(node).split(" (")[0]})
+    return Section("container", "Container", (), rows, (), {"container": _here(node).partition(" (")[0]})
 
 
 def _here(node: DetectedNode) -> str:

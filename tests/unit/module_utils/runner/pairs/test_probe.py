@@ -44,7 +44,8 @@ def test_both_ends_learn_the_same() -> None:
     first, second = both_ends()
     assert isinstance(first, Probe) and isinstance(second, Probe)
     assert first.segment == second.segment > 1000
-    assert first.resent == second.resent is not None
+    assert first.resent is not None
+    assert first.resent == second.resent
 
 
 @pytest.mark.parametrize(("closed", "is_towards_first"), [("first_port", True), ("second_port", False)])
