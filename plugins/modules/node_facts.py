@@ -164,7 +164,6 @@ ansible_facts:
             uid: {description: The effective user id., type: int}
             home: {description: The home directory., type: str}
         cpus: {description: The CPUs that the ranks may use by affinity and control groups., type: int}
-        cpu_limit: {description: 'How many of them control groups leave (C(cpu.max)), null without a limit.', type: int}
         net:
           description: Addresses, routes and listening ports.
           type: dict
@@ -293,6 +292,7 @@ ansible_facts:
             The run that holds the slot (C(run_id), C(nonce), C(node), C(pid), C(since), C(user)), or the first launch
             that waits for it (C(waits), and C(admitted) if it starts now). Null if the slot is free.
           type: dict
+        cpu_limit: {description: 'How many of them control groups leave (C(cpu.max)), null without a limit.', type: int}
         limits:
           description: >-
             Other limits by name (V(nofile), V(nproc), V(stack)), each with C(soft) and C(hard). V(-1) is unlimited.

@@ -128,6 +128,7 @@ def dgx_h100(**changes: Any) -> dict[str, Any]:
             "nearest_nics": [{"gpu": n, "relation": "PIX", "names": [name]} for n, name in near.items()],
             "topology_file": None,
             "virtual": None,
+            "faults": [],
         },
         **changes,
     }

@@ -103,7 +103,7 @@ def connect(play: Play, host: str) -> dict[str, Any] | None:
     if not begun:
         return None
     policy = play.read_policy(("launch_workdir", "launch_code_dir"))
-    options = {"workdir": policy.get("launch_workdir"), "code_dir": policy.get("launch_code_dir")}
+    options = {name: policy.get(f"launch_{name}") for name in ("workdir", "code_dir")}
     targets = [connection.text for connection in begun]
     return {**{name: value for name, value in options.items() if value}, "reach": targets, "subset": ["reach"]}
 
