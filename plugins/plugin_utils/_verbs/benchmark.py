@@ -17,7 +17,6 @@ from ansible_collections.muster.train.plugins.module_utils._records.known import
 from .._action.files import read_text, relative
 from .._cluster.node import Node, read_answers
 from .._findings.errors import UserError
-from .._page.page import finished, same_content
 from .._report.benchmark import page, text
 from .._report.benchmark.latency import latency_limit
 from .._report.benchmark.limits import Setup, environment_of, limit_of
@@ -32,10 +31,10 @@ from .files import json_file
 from .find import shared_answer, subject
 from .launch import FACTS, PLAN
 from .record import OPTION
+from .report_files import EXPECTED, report_page
 from .step import Conclude, Conclusion, Play, Tone, WantedFile
 
 DOCUMENT, SHEET, PAGE = "benchmark.json", "benchmark.csv", "benchmark.html"
-EXPECTED = "a directory that you can write to"
 MOST_EARLIER = 5
 
 
@@ -57,20 +56,10 @@ def report(play: Play) -> Conclusion:
     if benchmark.wrong:
         failure = UserError(f"{run_id}: {text.results(benchmark)}")
         lines.append((str(failure), Tone.ERROR))
-    html = finished(page.render(benchmark, earlier), play.request["created"], play.request["command"])
-    path = home / PAGE
     files = [
         replace(json_file(home / DOCUMENT, document, OPTION, EXPECTED), is_private=True),
         WantedFile(home / SHEET, to_csv(benchmark.sizes), OPTION, EXPECTED, is_private=True, has_diff=False),
-        WantedFile(
-            path,
-            html,
-            OPTION,
-            EXPECTED,
-            is_private=True,
-            is_same=lambda before: same_content(before, html),
-            note=f"  page: {relative(path)}",
-        ),
+        report_page(play.request, home / PAGE, page.render(benchmark, earlier), [f"  page: {relative(home / PAGE)}"]),
     ]
     return Conclusion(
         lines=lines, files=files, document={"benchmark": document}, failure=failure, is_shown=failure is not None

@@ -17,7 +17,6 @@ from ansible_collections.muster.train.plugins.module_utils._records.pairs import
 
 from .._action.files import read_text, relative
 from .._findings.errors import UserError
-from .._page.page import finished, same_content
 from .._report.pairs import page, text
 from .._report.pairs.outcome import FILE, PairsOutcome
 from .._request.settings import values
@@ -27,10 +26,10 @@ from .files import json_file
 from .find import shared_answer, subject
 from .launch import PLAN
 from .record import OPTION
-from .step import Conclude, Conclusion, Play, Tone, WantedFile
+from .report_files import EXPECTED, report_page
+from .step import Conclude, Conclusion, Play, Tone
 
 DOCUMENT, PAGE = "pairs.json", "pairs.html"
-EXPECTED = "a directory that you can write to"
 
 
 @Conclude
@@ -53,19 +52,10 @@ def report(play: Play) -> Conclusion:
     lines += table(text.HEADERS, text.rows(text.shown_nodes(outcome), outcome), play.width)
     lines += ["", *aligned(text.facts(outcome)), *((line, Tone.ERROR) for line in text.finding_lines(outcome))]
     failure = UserError("\n".join(text.finding_lines(outcome))) if search.is_bad else None
-    html = finished(page.render(outcome), play.request["created"], play.request["command"])
-    path, document = home / PAGE, outcome.to_dict()
+    document = outcome.to_dict()
     files = [
         replace(json_file(home / DOCUMENT, document, OPTION, EXPECTED), is_private=True),
-        WantedFile(
-            path,
-            html,
-            OPTION,
-            EXPECTED,
-            is_private=True,
-            is_same=lambda before: same_content(before, html),
-            note=f"  page: {relative(path)}",
-        ),
+        report_page(play.request, home / PAGE, page.render(outcome), [f"  page: {relative(home / PAGE)}"]),
     ]
     return Conclusion(
         lines=lines, files=files, document={"pairs": document}, failure=failure, is_shown=failure is not None

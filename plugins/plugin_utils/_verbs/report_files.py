@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,13 @@ from .._page.page import finished, same_content
 from .._results.documents import SCHEMA
 from .._results.documents import text as json_text
 from .._text.table import aligned
+from .record import OPTION
 from .step import WantedFile
 
 STEM = "report"
 FORMER_PAGE = "sweep.html"  # of a sweep, before a run had a page, too
 TELEMETRY_TABLE = "report_telemetry.csv"
-OPTION, EXPECTED = "launch_experiments_dir", "a directory that you can write to"
+EXPECTED = "a directory that you can write to"
 
 
 def places(home: Path, stem: str = STEM) -> dict[str, str]:
@@ -40,23 +41,30 @@ def telemetry_file(home: Path, table: str) -> WantedFile:
 def report_files(
     request: Mapping[str, Any], home: Path, page: str, table: str, numbers: Mapping[str, Any], stem: str = STEM
 ) -> list[WantedFile]:
-    """Return the files; table is the CSV. When and by which command the page was made does not count as a change."""
+    """Return the files; table is the CSV."""
     paths = _paths(home, stem)
-    text = finished(page, request["created"], clean(request["command"]))
     document = json_text({"schema": SCHEMA, **numbers}) + "\n"
     shown = [("page", relative(paths["page"])), ("numbers", f"{relative(paths['csv'])} and {paths['json'].name}")]
     return [
         WantedFile(paths["csv"], table, OPTION, EXPECTED, is_private=True, has_diff=False),
         WantedFile(paths["json"], document, OPTION, EXPECTED, is_private=True, has_diff=False),
-        WantedFile(
-            paths["page"],
-            text,
-            OPTION,
-            EXPECTED,
-            is_private=True,
-            is_same=partial(same_content, text),
-            is_refreshed=True,
-            note="\n".join(aligned(shown)),
-            former=home / FORMER_PAGE if stem == STEM else None,
-        ),
+        report_page(request, paths["page"], page, aligned(shown), former=home / FORMER_PAGE if stem == STEM else None),
     ]
+
+
+def report_page(
+    request: Mapping[str, Any], path: Path, page: str, note: Iterable[str], former: Path | None = None
+) -> WantedFile:
+    """Return a page of an experiment. When and by which command it was made does not count as a change."""
+    text = finished(page, request["created"], clean(request["command"]))
+    return WantedFile(
+        path,
+        text,
+        OPTION,
+        EXPECTED,
+        is_private=True,
+        is_same=partial(same_content, text),
+        is_refreshed=True,
+        note="\n".join(note),
+        former=former,
+    )
