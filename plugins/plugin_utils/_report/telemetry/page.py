@@ -19,7 +19,8 @@ from .summary import GpuSummary, HostSummary, RunTelemetry
 from .text import note_texts, unusual
 
 MOST_ROWS, MOST_OPEN = 128, 16
-GB = 1e9
+# A figure of less than this, in its unit, shows nothing: the heartbeats of the runners.
+LEAST_DRAWN = 0.01
 RULE = (
     "Marked is a GPU that was throttled for another reason than its limit of power, or that stands out: its median "
     "differs from that of all GPUs by more than a tenth, and by a modified z-score of more than 3.5."
@@ -72,9 +73,8 @@ def _figures(telemetry: RunTelemetry) -> Iterator[Figure]:
         (HOST_FIGURES, telemetry.host_curves, len(telemetry.hosts) > 1),
     ):
         for curve in curves:
-            # A single sample is in the table; a port that carries nothing needs no figure.
-            if len(curve.steps) > 1 and any(curve.highs):
-                shown = figures[curve.name]
+            shown = figures[curve.name]
+            if len(curve.steps) > 1 and max(curve.highs) * shown.factor >= LEAST_DRAWN:  # one sample is in the table
                 axis, scaled = _in_minutes(curve)
                 chart = CurveChart(shown.title, scaled, shown.factor, axis=axis, from_zero=True)
                 band = ": the median, in a band from the least to the greatest" if several else ""
@@ -124,7 +124,7 @@ def _host_table(hosts: Sequence[HostSummary]) -> PageTable | None:
     rows = []
     for host in hosts[:MOST_ROWS]:
         name, peaks = max(host.ports.items(), key=lambda port: sum(port[1]), default=("", (0.0, 0.0)))
-        rates = [f"{number_text(rate / 1e6)} MB/s" if name else "" for rate in peaks]
+        rates = [f"{number_text(round(rate / 1e6, 2))} MB/s" if name else "" for rate in peaks]
         memory = _memory(host.memory_max_mib, host.memory_total_mib)
         rows.append([host.node, f"{host.samples:,}", _text(host.cpu_percent, "%"), memory, name, *rates])
     return PageTable.of("Nodes" if len(hosts) > 1 else "Node", headers, rows) if rows else None

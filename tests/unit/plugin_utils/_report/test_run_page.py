@@ -126,6 +126,14 @@ def test_the_table_of_traces_has_the_overlap(page: str) -> None:
     assert "0.6 ms (60%)" in cells[0]
 
 
+@pytest.mark.parametrize(("peak", "count"), [(246.0, 0), (2e6, 1)])
+def test_a_port_that_carries_next_to_nothing_needs_no_figure(peak: float, count: int) -> None:
+    curve = Curve("sent", [0.0, 1.0], [0.0, peak], [0.0, 0.0], [0.0, peak])
+    summary = summarize([node("node0", gpus=0, samples=2)])
+    run = reported_run(telemetry=replace(summary, host_curves=[curve], gpu_curves=[]), metrics=NOTHING["metrics"])
+    assert len(figures(render_run(run))) == count
+
+
 def test_telemetry_and_traces_that_could_not_be_read_are_notes() -> None:
     traces = [TraceSummary(f"rank_{rank}_trace.json", rank, problem="empty") for rank in range(5)]
     telemetry = summarize([read_node(name, [b"{"]) for name in ("node0", "node1")])
