@@ -63,10 +63,11 @@ InactiveLimit=0
 MinJobAge=120
 PropagateResourceLimitsExcept=MEMLOCK
 GresTypes=gpu
-NodeName=DEFAULT CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=4000 State=UNKNOWN Gres=gpu:h100:{gpus}
+NodeName=DEFAULT CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1
+NodeName=DEFAULT RealMemory=4000 State=UNKNOWN Gres=gpu:h100:{gpus}
 {nodes}
 PartitionName=gpu Nodes=gpu[01-04] Default=YES MaxTime=INFINITE State=UP
-"""  # noqa: E501
+"""
 CGROUPS = "CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\nCgroupAutomount=no\n"
 
 

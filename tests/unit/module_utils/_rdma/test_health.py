@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,7 +59,7 @@ def test_bridges_that_redirect(space: bytes, redirects: bool | None) -> None:
 
 def machine(root: Path, group: str = "DMA-FQ") -> Machine:
     """A machine whose root port redirects, while only root may read the switch."""
-    manifest = {
+    manifest: dict[str, Any] = {
         "links": {
             **{f"/sys/bus/pci/devices/{address}": f"../../..{path[4:]}" for address, path in PLACES.items()},
             "/sys/class/infiniband/mlx5_0": f"../..{PLACES[NIC][4:]}/infiniband/mlx5_0",
@@ -72,7 +73,7 @@ def machine(root: Path, group: str = "DMA-FQ") -> Machine:
         },
         "directories": ["/sys/devices/virtual/infiniband/rxe0"],
     }
-    manifest["links"]["/sys/class/infiniband/rxe0"] = "../../devices/virtual/infiniband/rxe0"  # type: ignore[index]
+    manifest["links"]["/sys/class/infiniband/rxe0"] = "../../devices/virtual/infiniband/rxe0"
     made = Machine(manifest, root)
     (root / PLACES[ROOT_PORT][1:] / "config").write_bytes(config(AER, (0x148, 0x000D, 0x1D)))
     return made

@@ -97,7 +97,7 @@ os.write(1, b"ready\\n")
 
 
 def feed(listener: socket.socket) -> None:
-    """Send a little to whoever connects, for as long as it is there."""
+    """Send a little to every connection for as long as the listener is open."""
     links = []
     with contextlib.suppress(OSError):
         listener.settimeout(0.1)

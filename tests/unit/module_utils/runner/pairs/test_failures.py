@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable
 from typing import Any
@@ -110,23 +111,25 @@ def test_nothing_works() -> None:
     assert some_tried.reason not in ("", NOTHING) and some_tried.unnamed == len(some_tried.samples)
 
 
+def fails_at_times(chance: random.Random, part: float, pair: Pair, _rail: int) -> bool:
+    return 3 in pair and chance.random() < part
+
+
 @pytest.mark.parametrize(("part", "least"), [(0.3, 12), (0.5, 19), (0.6, 19)])
 def test_a_node_that_fails_at_times_is_named(part: float, least: int) -> None:
     count = 0
     for seed in range(20):
-        chance = random.Random(seed)
-        network = Network(16, seed, fails=lambda pair, _rail: 3 in pair and chance.random() < part)  # noqa: B023
-        search = searched(network, ROUNDS)
+        search = searched(Network(16, seed, fails=functools.partial(fails_at_times, random.Random(seed), part)), ROUNDS)
         assert {node for culprit in search.culprits if culprit.kind == NODE for node in culprit.nodes} <= {3}
         count += (NODE, [3], None) in named(search)
     assert count >= least
 
 
 def test_a_link_that_failed_once_is_acquitted() -> None:
-    network = Network(16, 1)
+    broken_link, healthy = Network(16, 1, fails=lambda pair, _rail: pair == (0, 15)), Network(16, 1)
     search = CulpritSearch(16, ROUNDS, 0.2)
     for number, pairs in enumerate(search.rounds(), 1):
-        network.fails = lambda pair, _rail: number == 1 and pair == (0, 15)  # noqa: B023
+        network = broken_link if number == 1 else healthy
         search.add(network.measure(number, pair, 0) for pair in pairs)
     assert sum(sample.outcome != "measured" for sample in search.samples) == 1
     assert (search.culprits, search.unnamed, search.unmeasured) == ([], 0, 0)

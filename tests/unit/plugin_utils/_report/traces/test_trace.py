@@ -77,7 +77,8 @@ def test_values_that_somebody_edited_do_not_count() -> None:
     values: list[Any] = [None, [], {}, "1", True, -1, 1e300, float("nan"), 10**400]
     for value in values:
         for name in ("ph", "cat", "name", "ts", "dur"):
-            damaged = trace(trace_text([*gpu_events(), {**event("x", 0, 1), name: value}, 7]))  # type: ignore[list-item]
+            events: list[Any] = [*gpu_events(), {**event("x", 0, 1), name: value}, 7]
+            damaged = trace(trace_text(events))
             assert damaged.window_s == pytest.approx(1000 * MICROSECOND) or value == -1
 
 
