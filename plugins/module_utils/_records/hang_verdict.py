@@ -118,7 +118,7 @@ def _meetings(positions: Sequence[RankPosition]) -> Iterator[_Meeting]:
     for group in groups:
         states = [(position, _in_group(position, group)) for position in positions if not _is_unknown(position, group)]
         waiting = [(position, item) for position, item in states if item is not None and item.is_pending]
-        # What holds it up is the oldest one that somebody has not entered; of several at one number the most frequent.
+        # What holds it up is the oldest one that a rank has not entered; of several at one number the most frequent.
         candidates = sorted(waiting, key=lambda pair: (pair[1].seq or 0, -_count(waiting, pair[1])))
         meetings = [_meeting(item, states) for _position, item in candidates]
         yield next((meeting for meeting in meetings if meeting.absent), meetings[0])

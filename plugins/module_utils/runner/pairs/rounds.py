@@ -18,7 +18,7 @@ def circle(nodes: int) -> Iterator[list[Pair]]:
     """Yield rounds without end, each pair once in N-1 rounds of an even number of nodes, in N of an odd one.
 
     The circle method: one node stays, all others move on by one place around it. With an odd number of nodes the place
-    that stays is empty, and whoever is opposite to it has no partner.
+    that stays is empty, and the node opposite to it has no partner.
     """
     places = nodes + nodes % 2
     moving = places - 1
