@@ -25,6 +25,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._request import host_
 from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Inventory, InventoryHost
 from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import ARGUMENT_MAX, Parameter
 from ansible_collections.muster.train.plugins.plugin_utils._request.printable_text import PATH_MAX
+from ansible_collections.muster.train.plugins.plugin_utils._request.value_names import read_names
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
 from ansible_collections.muster.train.tests.support.injection import (
     TWO,
@@ -39,8 +40,11 @@ from ansible_collections.muster.train.tests.support.requests import LINE
 
 pytestmark = pytest.mark.slow
 CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-# Without a profiler, its details are refused.
-BESIDE: dict[str, dict[str, object]] = {name: {"rocprof": True} for name in ("rocprof_input", "profiler_args")}
+# What a parameter is refused without.
+BESIDE: dict[str, dict[str, object]] = {
+    **{name: {"rocprof": True} for name in ("rocprof_input", "profiler_args")},
+    "prune": {"objective": "loss"},
+}
 PARAMETERS = [(verb, parameter) for verb, parameters in VERBS.items() for parameter in parameters]
 
 
@@ -75,6 +79,8 @@ def means(parameter: Parameter, text: object) -> object:
         return int(str(text))
     if parameter.type == "arguments":
         return json.loads(str(text)) if str(text).lstrip().startswith("[") else shlex.split(str(text))
+    if parameter.type == "names":
+        return read_names(text)
     if parameter.type == "transport":
         return transport_policy.read_policy(text)
     return {} if text == "" else json.loads(str(text))
@@ -84,7 +90,8 @@ def means(parameter: Parameter, text: object) -> object:
     ("verb", "parameter"), PARAMETERS, ids=[f"{verb}-{parameter.name}" for verb, parameter in PARAMETERS]
 )
 def test_a_parameter(verb: str, parameter: Parameter, texts: dict[str, str]) -> None:
-    ways: list[Callable[[object], dict[str, Any]]] = [lambda raw: {"raw": {parameter.name: raw}}]
+    beside = BESIDE.get(parameter.name, {})
+    ways: list[Callable[[object], dict[str, Any]]] = [lambda raw: {"raw": {parameter.name: raw, **beside}}]
     if verb == "launch" and not parameter.per_run:
         ways.append(lambda raw: {"raw": {}, "defaults": {parameter.name: raw}})
     if parameter.environment:
@@ -121,7 +128,8 @@ def test_arguments_and_environment_keep_what_is_no_control_character(texts: dict
     for text in map(escaped, texts.values()):
         for name, raw in (("script_args", ["--x", text]), ("profiler_args", ["--x", text]), ("env", {"X": text})):
             values, lines = ask("launch", {name: raw, **BESIDE.get(name, {})})
-            if CONTROL.search(text) or len(text) > ARGUMENT_MAX:
+            is_of_muster = name == "profiler_args" and (text == "--" or text.startswith(("-d", "-i", "-o")))
+            if CONTROL.search(text) or len(text) > ARGUMENT_MAX or is_of_muster:
                 [line] = lines
                 refuses(name, (line,))
             else:
