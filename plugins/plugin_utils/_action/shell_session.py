@@ -58,12 +58,18 @@ def _read(stdout: IO[bytes], stderr: IO[bytes], mark: bytes) -> list[tuple[bytes
     with selectors.DefaultSelector() as selector:
         for pipe in parts:
             selector.register(pipe, selectors.EVENT_READ)
+        has_ended = False
         while selector.get_map():
-            for key, _events in selector.select():
+            # Both pipes of a shell that ends close, but a process that it left may keep one.
+            events = selector.select(END_S if has_ended else None)
+            for key, _events in events:
                 data, part = os.read(key.fd, 65536), parts[key.fd]
                 part += data
-                if not data:
-                    raise SessionEnded(parts[stderr.fileno()].decode("utf-8", "replace").strip())
-                if mark in part[-len(data) - len(mark) - 8 :] and part.endswith(b"\n"):
+                has_ended = has_ended or not data
+                if not data or (mark in part[-len(data) - len(mark) - 8 :] and part.endswith(b"\n")):
                     selector.unregister(key.fd)
+            if not events:
+                break
+    if has_ended:
+        raise SessionEnded(parts[stderr.fileno()].decode("utf-8", "replace").strip())
     return [bytes(part).rpartition(mark) for part in parts.values()]

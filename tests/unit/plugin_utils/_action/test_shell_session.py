@@ -27,7 +27,8 @@ def test_commands_run_one_after_the_other(session: ShellSession) -> None:
 
 
 def test_a_shell_that_ends_says_why() -> None:
-    session = ShellSession(["/bin/sh", "-c", "echo no such job >&2; exit 1"])
+    # Its output closes before its reason is there.
+    session = ShellSession(["/bin/sh", "-c", "exec >&-; sleep 0.1; echo no such job >&2; exit 1"])
     with pytest.raises(SessionEnded, match="no such job"):
         session.run("true")
     session.end()
