@@ -68,6 +68,10 @@ options:
       - A profiler to look for, on the node or, with O(compose_file), in a container that is started for a moment.
     type: str
     choices: [rocprofv3, nsys]
+  script:
+    description:
+      - A Python script that O(python) reads, without running it. A relative path starts at O(code_dir).
+    type: str
   reach:
     description: Ports to connect to, as V(10.0.0.1:29500) or V([fd00::1]:29500). Nothing is sent.
     type: list
@@ -92,8 +96,8 @@ options:
       - A name adds a part, V(all) adds all, and a name after C(!) removes one (from all, if nothing is added).
       - V(min) is always gathered. It is the identity, the work directory and the interpreter. V(!min) has no effect.
       - V(rdma) and V(gpu) become separate facts. V(gpu), V(gpu_health), V(gpu_processes), V(code),
-        V(tools), V(engine), V(kernel_log), V(sudo), V(services), O(profiler) and, with O(compose_file), V(inherited)
-        run commands, the others do not.
+        V(tools), V(engine), V(kernel_log), V(sudo), V(services), O(profiler), O(script) and, with O(compose_file),
+        V(inherited) run commands, the others do not.
     type: list
     elements: str
     aliases: [gather_subset]
@@ -252,7 +256,9 @@ ansible_facts:
             command: {description: The requested name or path., type: str}
             path: {description: 'Its path, null if it was not found.', type: str}
         files:
-          description: For each requested file, C(path), C(exists), C(readable) and C(sha256) (null above 64 MiB).
+          description: >-
+            For each requested file, C(path), C(exists), C(readable), C(sha256) (null above 64 MiB) and C(beside), the
+            files with its ending in its directory, if it does not exist.
           type: dict
         config:
           description: The configuration file.
@@ -366,6 +372,21 @@ ansible_facts:
             path: {description: 'How it is started there, null if it was not found.', type: str}
             version: {description: The version that it prints., type: str}
             why: {description: Why it could not be looked for., type: str}
+        script:
+          description: O(script), null if it was not asked for, or is not a file whose name ends in C(.py).
+          type: dict
+          contains:
+            path: {description: Its path., type: str}
+            line: {description: The line of the fault., type: int}
+            fault: {description: 'What is wrong in its syntax, null if nothing is.', type: str}
+            missing:
+              description:
+                - Modules that it imports and that O(python) does not have.
+                - Only imports at its beginning count, up to the first other statement or the first module that is not
+                  part of an installed package, because those can change where modules are found.
+              type: list
+              elements: str
+            why: {description: Why it could not be read., type: str}
         kernel:
           description: The kernel.
           type: dict
@@ -630,6 +651,7 @@ def main() -> None:
             "compose_file": {"type": "str"},
             "compose_service": {"type": "str", "default": "train"},
             "profiler": {"type": "str", "choices": ["rocprofv3", "nsys"]},
+            "script": {"type": "str"},
             "reach": {"type": "list", "elements": "str", "default": []},
             "as_root": {"type": "list", "elements": "str", "default": []},
             "probe_disks": {"type": "bool", "default": False},
@@ -669,6 +691,7 @@ def main() -> None:
         compose_file=params["compose_file"],
         compose_service=params["compose_service"],
         profiler=params["profiler"],
+        script=params["script"],
         reach=tuple(params["reach"]),
         as_root=tuple(params["as_root"]),
         probe_disks=params["probe_disks"] and not module.check_mode,

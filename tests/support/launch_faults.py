@@ -20,6 +20,7 @@ from ansible_collections.muster.train.tests.support.faults import (
 from ansible_collections.muster.train.tests.support.preflight_parts import Facts
 
 MINE = {"pid": 77, "uid": 0, "command": "python", "run_id": "multinode_1ch_1th_20261101_000000"}
+SCRIPT = {"path": "/h/code/train.py"}
 RUNNER = {"run_id": "multinode_2ch_2th_20261102_000000", "nonce": None, "node": "node1", "pid": 9, "since": None}
 
 
@@ -69,6 +70,10 @@ STARTS = [
         "another script", CPU, "files", change=lambda facts: facts["node"]["files"]["train.py"].update(sha256="2" * 64)
     ),
     Fault("no script", CPU, "files", change=missing_file),
+    Fault("a script with a fault", CPU, "script", change=node(script={**SCRIPT, "line": 3, "fault": "invalid syntax"})),
+    Fault("a missing module", CPU, "script", change=node(script={**SCRIPT, "missing": ["lightning"]})),
+    Fault("missing modules", CPU, "script", change=node(script={**SCRIPT, "missing": ["lightning", "peft"]})),
+    Fault("a script not read", CPU, "script", "error", change=node(script={**SCRIPT, "why": "no answer within 8 s"})),
     # What starts
     Fault("no interpreter", CPU, "python interpreter", change=put("python", path=None)),
     Fault("no torch", CPU, "torch installed", change=put("versions", torch=None)),

@@ -14,7 +14,7 @@ from .._gpu.amd import devices as amd_devices
 from .._gpu.amd import health as amd_health
 from .._gpu.nvidia import devices as nvidia_devices
 from .._gpu.nvidia import health as nvidia_health
-from .._software import changes, profilers, tree
+from .._software import changes, profilers, script, tree
 from .._system import gpu_processes, processes
 
 
@@ -28,6 +28,7 @@ def readers() -> tuple[ModuleType, ...]:
         changes,
         tree,
         profilers,
+        script,
         gpu_processes,
         processes,
         service,

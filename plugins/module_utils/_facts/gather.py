@@ -16,7 +16,7 @@ from .._net.network import read_net
 from .._rdma.devices import read_rdma
 from .._records.frozen import frozen
 from .._records.gpu import Gpu, GpuProcess
-from .._records.node import Config, File, NodeFacts, TrainingPython, Workdir
+from .._records.node import Config, File, NodeFacts, Script, TrainingPython, Workdir
 from .._records.rdma import Rdma
 from .._records.subsets import HEALTH
 from .._records.system import Disk, Inherited, Limit, Memlock, ProfilerTool
@@ -90,6 +90,7 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
         **{name: probe for name, probe in subsets.items() if name in query.subset},
         **_health_probes(host, query),
         **({"profiler": lambda: _read_profiler(host, query)} if query.profiler else {}),
+        **({"script": lambda: _read_script(host, query)} if query.script else {}),
     }
     disks = _disks(query) if "disk" in query.subset else []
     # One probe per disk: a file server that does not answer must not delay the others.
@@ -122,6 +123,7 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
         versions=answers.get("versions"),
         tools=answers.get("tools"),
         profiler=answers.get("profiler"),
+        script=answers.get("script"),
         kernel=answers.get("kernel"),
         inherited=answers.get("inherited"),
         slurm=read_slurm(host),
@@ -190,6 +192,14 @@ def _read_profiler(host: Host, query: FactsQuery) -> ProfilerTool:
     file = locate(host, query.code_dir, query.compose_file)
     run = [*query.docker, "compose", "--file", file, "run", "--no-deps"]
     return read_profiler_inside(host, str(query.profiler), run, query.compose_service)
+
+
+def _read_script(host: Host, query: FactsQuery) -> Script | None:
+    from .._software.script import read_script  # only a launch of a script compiles it
+
+    interpreter = find_python(host, query.code_dir, query.python).path
+    path = locate(host, query.code_dir, str(query.script))
+    return read_script(host, interpreter, path, query.code_dir, query.python_path) if interpreter else None
 
 
 def _read_gpu_processes(host: Host) -> list[GpuProcess] | None:

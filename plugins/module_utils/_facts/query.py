@@ -29,6 +29,7 @@ class FactsQuery:
     compose_file: str | None = None
     compose_service: str = "train"
     profiler: str | None = None
+    script: str | None = None
     reach: tuple[str, ...] = ()
     as_root: tuple[str, ...] = ()
     probe_disks: bool = False

@@ -154,12 +154,31 @@ class TrainingPython(Record):
 
 @frozen
 class File(Record):
-    """One file that was asked for; readable is true for regular files only."""
+    """One file that was asked for; readable is true for regular files only.
+
+    beside: where it does not exist, the files of its directory with the same ending.
+    """
 
     path: str
     exists: bool
     readable: bool
     sha256: str | None
+    beside: list[str] = field(default_factory=list)
+
+
+@frozen
+class Script(Record):
+    """The script of a launch, as the interpreter that is to run it reads it.
+
+    fault is what is wrong in its syntax, in line, None if nothing is. missing are modules that it imports and that are
+    not installed, as far as that is certain. why: the reason where it could not be read.
+    """
+
+    path: str
+    line: int | None = None
+    fault: str | None = None
+    missing: list[str] = field(default_factory=list)
+    why: str | None = None
 
 
 @frozen
@@ -213,6 +232,7 @@ class NodeFacts(Record):
     versions: Versions | None = None
     tools: Tools | None = None
     profiler: ProfilerTool | None = None
+    script: Script | None = None
     kernel: Kernel | None = None
     inherited: list[Inherited] | None = None
     slurm: SlurmStep | None = None

@@ -12,6 +12,8 @@ from .._records.node import Config, File, TrainingPython
 CONFIG_LIMIT = 256 * 1024
 # Scripts and configurations are small; a data set is not read at every launch.
 HASH_LIMIT = 64 * 1024 * 1024
+# Of the files beside one that does not exist.
+BESIDE = 50
 
 
 def locate(host: Host, code_dir: str, name: str) -> str:
@@ -25,7 +27,15 @@ def read_file(host: Host, path: str) -> File:
     size = host.size(path) if host.is_file(path) else None
     readable = size is not None and host.allows(path, os.R_OK)
     digest = host.sha256(path) if readable and size is not None and size <= HASH_LIMIT else None
-    return File(path, host.exists(path), readable, digest)
+    exists = host.exists(path)
+    return File(path, exists, readable, digest, [] if exists else _files_beside(host, path))
+
+
+def _files_beside(host: Host, path: str) -> list[str]:
+    folder, name = os.path.split(path)
+    ending = os.path.splitext(name)[1]
+    names = host.list_dir(folder) or () if ending else ()
+    return [other for other in names if os.path.splitext(other)[1] == ending][:BESIDE]
 
 
 def read_config(host: Host, path: str, warn: Callable[[str], None]) -> Config:

@@ -128,14 +128,14 @@ def _code(node: Node, cluster: Cluster) -> Outcome:
     return passed(f"{revision} with {changes(checkout)}" if checkout.dirty else revision, checkout.path)
 
 
-def code_directory(node: Node, _cluster: Cluster) -> Outcome:
+def code_directory(node: Node, cluster: Cluster) -> Outcome:
     """Find nodes without the code directory."""
     directory = node.facts.code
     if directory is None:
         return unavailable(NOT_READ, "code")
     if directory.exists:
         return passed(directory.path, SOURCE)
-    remedy = "put the code there, or set launch_code_dir to where it is"
+    remedy = sentence("", copy_again(cluster.launch.invocation), "; or set launch_code_dir to where it is")
     return failed(f"{directory.path} does not exist", "the training code", SOURCE, remedy)
 
 

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import posixpath
+
 import yaml
 
 from .._cluster.machines import FactsByNode
 from .._cluster.node import Node
 from .._cluster.peers import usual
+from .._text.nearest import nearest, question
 from .model import Cluster, Outcome, Outcomes, completed, failed, passed, skipped, unavailable
 
 YAML = (".yaml", ".yml")
@@ -52,7 +55,8 @@ def check_file(facts: FactsByNode, kind: str, path: str, source: str) -> Outcome
             continue
         state = "does not exist" if file is None or not file.exists else "is not a readable file"
         observed, expected = f"{file.path if file else path} {state}", "the same readable file on every node"
-        remedy = f"put it there, or name another with -e {kind}=PATH (relative to launch_code_dir)"
+        meant = nearest(posixpath.basename(path), file.beside) if file else None
+        remedy = f"{question(meant)}put it there, or name another with -e {kind}=PATH (relative to launch_code_dir)"
         yield name, failed(observed, expected, source, remedy)
     peers = usual(digests)
     if peers is None:

@@ -10,7 +10,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .._cluster.node import Node
 from .._findings.finding import Finding
-from . import code, container, files, gpu, host, kernel, network, nodes, profiler, rdma, reach, start, trust
+from . import code, container, files, gpu, host, kernel, network, nodes, profiler, rdma, reach, script, start, trust
 from .gpu_processes import gpu_processes
 from .model import Cluster, Judge, NodeJudge, Outcome, on_nodes
 from .policy import CheckPolicy, Level
@@ -68,6 +68,7 @@ CHECKS: tuple[Check, ...] = (
     Check("files", "script and configuration exist and are the same", files.files, ("files",)),
     _node_check("python interpreter", "the training interpreter exists", start.python),
     _node_check("torch installed", "PyTorch is installed, for torchrun", start.torch, ("versions",)),
+    _node_check("script", "it compiles, and what it imports is installed", script.script, blind="warn"),
     _node_check("profiler", "the profiler that a launch asks for is there", profiler.profiler),
     _node_check("starter", "systemd accepts units, if it is the starter", start.starter),
     _node_check("logout", "a run does not end with the controller's session", start.logout),

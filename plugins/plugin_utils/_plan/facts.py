@@ -48,6 +48,7 @@ def facts_options(node: str, given: Mapping[str, Any], policy: Mapping[str, Any]
         "docker": policy["launch_docker"],
         "compose_file": compose_file or None,
         "compose_service": policy["launch_compose_service"],
+        "script": script if policy["launch_runtime"] == "host" else None,
         "profiler": PROFILERS[profiler].program if profiler else None,
         "subset": [*GATHERED, *(["names"] if names else []), *(SUBSETS if "collective" in given else ())],
         "as_text": True,

@@ -28,6 +28,8 @@ OTHER_NAMES = {
 }
 PROGRAM = ("script", "module")
 OF_A_PROGRAM = (*PROGRAM, "config", "config_name", "config_option", "script_args")
+# With more parameters than these, a refusal does not list them.
+MANY = 12
 # Types for which an empty -e NAME= removes the value of a lower layer; an empty number or choice is a mistake.
 CLEARABLE = ("label", "path", "module", "config_name", "arguments", "environment", "ranks")
 TEMPLATE = re.compile(r"\{\{|\{%")
@@ -202,6 +204,8 @@ def _unknown(verb: str, origin: str, names: Sequence[str], documented: Collectio
             refusals.append(Refusal(shown, "a sweep follows and shows each of its runs, and names them; remove it"))
             continue
         hint = f"it belongs to the verb {owner}; " if owner else question(nearest(name.lower(), near))
-        problem = f"unknown parameter ({origin.format(shown)}); {hint}{takes}"
+        # Many names would hide the one that was meant.
+        remedy = f"{hint}docs/parameters.md has all" if hint and len(parameters) > MANY else f"{hint}{takes}"
+        problem = f"unknown parameter ({origin.format(shown)}); {remedy}"
         refusals.append(Refusal(shown, problem, expected=takes))
     return refusals

@@ -73,6 +73,7 @@ def gather_facts(play: Play, host: str) -> dict[str, Any]:
         "images": _given(policy.get("container_image")),
         "as_root": policy.get("preflight_as_root"),
         "profiler": PROFILERS[profiler].program if profiler else None,
+        "script": defaults.get("script") or None,
         "probe_disks": True,
         "asked_at": time.time(),
         "subset": ["all", "!tools", "!services"],

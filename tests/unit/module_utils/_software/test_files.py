@@ -47,7 +47,8 @@ def test_a_file(tmp_path: Path) -> None:
     digest = hashlib.sha256(b"print('hello')\n").hexdigest()
     laptop = load("laptop", tmp_path)
     assert read_file(laptop, "/home/me/code/train.py") == File("/home/me/code/train.py", True, True, digest)
-    assert read_file(laptop, "/home/me/code/no.py") == File("/home/me/code/no.py", False, False, None)
+    assert read_file(laptop, "/home/me/code/no.py") == File("/home/me/code/no.py", False, False, None, ["train.py"])
+    assert read_file(laptop, "/home/me/code/no") == File("/home/me/code/no", False, False, None)
     assert read_file(laptop, "/home/me/code") == File("/home/me/code", True, False, None)
 
 

@@ -38,6 +38,7 @@ IDENTITY = facts_dict(0)["workdir"]["identity"]
 LUSTRE = {"workdir__filesystem": "lustre", "workdir__flock": False, "workdir__flock_error": "Function not implemented"}
 TORCHLESS = {"python": {"command": "v/bin/python", "path": "/home/ann/my v/bin/python"}, "versions": NO_TORCH}
 MISSING = script(None, exists=False, readable=False)
+MISSPELT = {"files": {"train.py": {**MISSING["files"]["train.py"], "beside": ["eval.py", "trian.py"]}}}
 # What is a mistake in YAML, and what is not a mapping.
 NO_MAPPINGS = {
     "a mapping within a value": "a: b: c\n",
@@ -93,6 +94,7 @@ CASES = [
         env={"node0": {"PYTHONPATH": "/opt"}},
     ),
     script_case("no script", ["node1"], {}, MISSING),
+    script_case("a script with another name", ["node1"], {}, MISSPELT),
     script_case("a script that cannot be read", ["node1"], {}, script(None, readable=False)),
     script_case("a script of which nothing is known", ["node1"], {}, {"files": {}}),
     script_case("scripts unlike the majority's", ["node1", "node3"], {}, script("3" * 64), {}, script("4" * 64), {}),

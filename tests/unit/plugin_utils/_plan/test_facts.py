@@ -10,6 +10,7 @@ import yaml
 
 from ansible_collections.muster.train.plugins.module_utils._records.subsets import CHOICES
 from ansible_collections.muster.train.plugins.plugin_utils._plan.facts import POLICY, facts_options
+from ansible_collections.muster.train.plugins.plugin_utils._request.benchmark import SCRIPTS
 from ansible_collections.muster.train.plugins.plugin_utils._request.settings import values
 from ansible_collections.muster.train.tests.support.play import ROOT
 from ansible_collections.muster.train.tests.support.requests import make
@@ -45,6 +46,12 @@ def test_defaults() -> None:
     assert plain["ports"] == plain["names"] == []
     assert not {"python_path", "config", "compose_file"} & set(plain)
     assert "names" not in plain["subset"]
+
+
+def test_the_script_is_read_where_the_host_runs_it_and_the_user_wrote_it() -> None:
+    assert options()["script"] == "train.py"
+    for asked in (options(launch_runtime="docker"), options({"script": SCRIPTS["pairs"]})):
+        assert "script" not in asked
 
 
 def test_the_ports_of_the_ranks_and_of_the_runners() -> None:
