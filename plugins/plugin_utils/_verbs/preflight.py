@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ DOCUMENT, STOP_ON = "preflight_json", "preflight__stop_on"
 POLICY = (*NAMES, *OF_CONTAINER, *OF_LIBRARY, *CHECK_VARIABLES, DOCUMENT, STOP_ON)
 OF_FACTS = (
     *("launch_workdir", "launch_code_dir", "launch_python", "launch_slot", "launch_docker", "launch_head_address"),
-    *("launch_runtime", "container_data_dirs", "container_image", "preflight_as_root"),
+    *("launch_runtime", "container_data_dirs", "container_image", "preflight_as_root", "launch_env", "launch_node_env"),
 )
 
 
@@ -56,7 +56,10 @@ def gather_facts(play: Play, host: str) -> dict[str, Any]:
     address = policy.get("launch_head_address") or play.read_values(first, ["ansible_host"]).get("ansible_host")
     head, port = str(address or ""), defaults.get("master_port") or checked["first_port"]
     # Setup writes the compose file, so that only a launch looks into containers.
-    profiler = profiler_of(defaults) if policy.get("launch_runtime", "host") == "host" else None
+    on_host = policy.get("launch_runtime", "host") == "host"
+    profiler = profiler_of(defaults) if on_host else None
+    environments = (defaults.get("env"), policy.get("launch_node_env"), policy.get("launch_env"))
+    layers = [layer for layer in environments if isinstance(layer, Mapping)]
     options = {
         "workdir": policy.get("launch_workdir"),
         "code_dir": policy.get("launch_code_dir", "~/muster/code"),
@@ -73,7 +76,8 @@ def gather_facts(play: Play, host: str) -> dict[str, Any]:
         "images": _given(policy.get("container_image")),
         "as_root": policy.get("preflight_as_root"),
         "profiler": PROFILERS[profiler].program if profiler else None,
-        "script": defaults.get("script") or None,
+        "script": (defaults.get("script") or None) if on_host else None,
+        "python_path": next((layer["PYTHONPATH"] for layer in layers if "PYTHONPATH" in layer), None),
         "probe_disks": True,
         "asked_at": time.time(),
         "subset": ["all", "!tools", "!services"],

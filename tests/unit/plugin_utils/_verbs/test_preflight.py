@@ -89,6 +89,21 @@ def test_a_profiler_of_the_defaults_is_looked_for_outside_of_containers(
     assert (options.get("profiler"), options["files"]) == (profiler, ["c.yaml"])
 
 
+@pytest.mark.parametrize(
+    ("env", "policy", "path"),
+    [
+        ({"PYTHONPATH": "/a"}, {"launch_node_env": {"PYTHONPATH": "/b"}}, "/a"),
+        ({}, {"launch_node_env": {"PYTHONPATH": "/b"}, "launch_env": {"PYTHONPATH": "/c"}}, "/b"),
+        (None, {"launch_node_env": "", "launch_env": {"PYTHONPATH": "/c"}}, "/c"),
+        ({}, {"launch_env": {"X": "1"}}, None),
+    ],
+)
+def test_the_script_is_read_with_the_path_of_the_ranks(env: Any, policy: dict[str, Any], path: str | None) -> None:
+    options = asked(policy, defaults={"script": "a.py", "env": env})
+    assert (options["script"], options.get("python_path")) == ("a.py", path)
+    assert "script" not in asked({"launch_runtime": "docker"}, defaults={"script": "a.py"})
+
+
 def test_a_node_is_asked_for_what_the_policy_has() -> None:
     policy = {
         "launch_workdir": "/w",
