@@ -9,6 +9,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from ansible_collections.muster.train.plugins.module_utils._text.order import natural
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .ranges import fold
@@ -31,7 +32,8 @@ def names(things: Sequence[str], most: int = 8) -> str:
 
 
 def node_names(nodes: Sequence[str], most: int = 8) -> str:
-    """Name some nodes: all of a few, more of them as ranges such as n[001-126], and of many ranges the first."""
+    """Name nodes in natural order: a few of them singly, more as ranges such as n[001-126], the first of many."""
+    nodes = sorted(nodes, key=natural)
     if len(nodes) <= most:
         return _listed(nodes)
     ranges = list(fold(nodes).items())

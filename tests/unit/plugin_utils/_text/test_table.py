@@ -113,4 +113,8 @@ def test_many_nodes_are_named_as_ranges(count: int, text: str) -> None:
 
 
 def test_nodes_in_the_ranges_that_are_not_named_are_counted() -> None:
-    assert node_names(["n1", "n2", "n3", "m", "o1", "o2"], 2) == "n[1-3], m and 2 more"
+    assert node_names(["n1", "n2", "n3", "q", "s1", "s2"], 2) == "n[1-3], q and 2 more"
+
+
+def test_nodes_are_named_in_natural_order_whoever_answered_first() -> None:
+    assert node_names(["n10", "n2", "n1"]) == "n1, n2 and n10"
