@@ -108,11 +108,11 @@ def make_request(
         raise InvalidRequest(lines)
     values = setting_values(settings)
     # Only a launch distinguishes spares from nodes, all other verbs contact both.
-    nodes = inventory.names if launch or sweep else [host.name for host in inventory.hosts]
-    if launch:
-        nodes = nodes[: _number(values["nnodes"])]
-        if values["launcher"] == "python" and values["nproc"] is None:
-            settings["nproc"] = setting_of(1, DEFAULT)
+    spares = [node.name for node in inventory.spares]
+    nnodes = None if sweep else _number(values.get("nnodes"))
+    nodes = inventory.names[:nnodes] + ([] if launch or sweep else spares)
+    if launch and values["launcher"] == "python" and values["nproc"] is None:
+        settings["nproc"] = setting_of(1, DEFAULT)
     run_id = _text(values.get("run_id"))
     if launch and not run_id:
         numbers = _number(values["channels"]), _number(values["threads"])
@@ -130,8 +130,8 @@ def make_request(
         "parameters": settings,
         "cluster": cluster_name(line.inventories),
         "nodes": nodes,
-        "spares": [node.name for node in inventory.spares] if launch else [],
-        "hosts": _pattern(len(nodes) if launch else None, inventory),
+        "spares": spares if launch else [],
+        "hosts": _pattern(nnodes, inventory),
         "experiment": posixpath.join(experiments, run_id) if run_id else None,
         "experiments": experiments,
         "controller": {"host": line.host, "user": line.user},

@@ -17,6 +17,7 @@ MODE = Parameter("mode", "choice", default="auto", choices=("auto", "rdma", "tcp
 PAGE = Parameter("page", "file")
 ALL = Parameter("all", "bool", default=False)  # a row for each node, however many are alike
 NODE = Parameter("node", "node")
+NNODES = Parameter("nnodes", "int", minimum=1, maximum=65536)
 RANK = Parameter("rank", "int", maximum=1_000_000)
 OUTPUT = Parameter("output", "choice", default="table", choices=("table", "json"), per_run=True)
 # A line for each change, and the document as the last one.
@@ -36,7 +37,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
             "threads", "int", minimum=THREADS_MINIMUM, maximum=THREADS_MAXIMUM, multiple=WARP, environment="THREADS"
         ),
         Parameter("nproc", "int", minimum=1, maximum=1024, environment="NPROC_PER_NODE"),
-        Parameter("nnodes", "int", minimum=1, maximum=65536),
+        NNODES,
         Parameter("config", "path", environment="CONFIG_FILE"),
         Parameter("config_name", "config_name"),
         Parameter("config_option", "config_option", default="--config", expanded=True),
@@ -126,7 +127,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
     ),
     "setup": (OUTPUT, PAGE, MODE),  # page and mode are those of the preflight at its end
     "teardown": (Parameter("images", "bool", default=False), Parameter("days", "int", maximum=36500), OUTPUT),
-    "preflight": (OUTPUT, PAGE, MODE),
+    "preflight": (NNODES, OUTPUT, PAGE, MODE),
 }
 
 # A benchmark and a measurement of pairs are launches of Muster's own programs. What that decides is not among their

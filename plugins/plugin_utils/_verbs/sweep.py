@@ -91,7 +91,7 @@ def _run_points(command: SweepCommand, settings: Mapping[str, Any]) -> UserError
     command.count = len(points) + command.sweep.left
     points = [point for point in points if not _resume(command, point)]
     needs_check = (points or command.sweep.left) and settings["preflight"] and not _must_end(command)
-    if needs_check and (failure := _check_cluster(command, settings["mode"])):
+    if needs_check and (failure := _check_cluster(command, settings)):
         return failure
     sync, failures = settings["sync"], 0
     for index, point in enumerate(_with_suggestions(command, points)):
@@ -134,10 +134,13 @@ def _resume(command: SweepCommand, point: Point) -> bool:
     return True
 
 
-def _check_cluster(command: SweepCommand, mode: str | None) -> UserError | None:
-    """Run the checks once for all launches; return what is wrong if the cluster is not ready."""
+def _check_cluster(command: SweepCommand, settings: Mapping[str, Any]) -> UserError | None:
+    """Run the checks once for all launches, on the nodes that have part in one; return why the cluster is not ready."""
+    sizes = [point.parameters.get("nnodes", settings["nnodes"]) for point in command.sweep.points]
+    given = {"mode": settings["mode"], "nnodes": max(sizes) if all(sizes) else None}
     show(["checking the cluster"])
-    with command.start("preflight", {"mode": mode} if mode else {}, "preflight", "json") as child:
+    parameters = {name: value for name, value in given.items() if value}
+    with command.start("preflight", parameters, "preflight", "json") as child:
         lines = []
         for line in child.lines():
             lines.append(line or "")

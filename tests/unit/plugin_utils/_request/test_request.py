@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Inventory
 from ansible_collections.muster.train.plugins.plugin_utils._request.request import Request, command_again
-from ansible_collections.muster.train.tests.support.requests import RUN_ID, make
+from ansible_collections.muster.train.tests.support.requests import RUN_ID, inventory, make
 from ansible_collections.muster.train.tests.support.words import without_words
 
 # The shape
@@ -187,6 +188,14 @@ def test_other_verbs_leave_launch_defaults_and_the_environment_alone() -> None:
         "all": {"value": False, "layer": "default"},
         "output": {"value": "table", "layer": "default"},
     }
+
+
+def test_a_preflight_of_the_first_nodes_has_the_spares_too() -> None:
+    cluster = Inventory(inventory("n0", "n1", "n2").nodes, inventory("s0").nodes)
+    first = make({"nnodes": 2}, verb="preflight", nodes=cluster)
+    assert (first["nodes"], first["spares"], first["hosts"]) == (["n0", "n1", "s0"], [], "nodes[0:1]:spares")
+    every = make(verb="preflight", nodes=cluster)
+    assert (every["nodes"], every["hosts"]) == (["n0", "n1", "n2", "s0"], "nodes:spares")
 
 
 def test_logs_of_a_node() -> None:

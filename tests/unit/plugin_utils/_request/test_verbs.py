@@ -41,7 +41,7 @@ def test_the_other_verbs() -> None:
         "discover": ["cluster", "nodes", "hosts", "node_list", "user", "accept_keys", "force", "output"],
         "setup": ["output", "page", "mode"],
         "teardown": ["images", "days", "output"],
-        "preflight": ["output", "page", "mode"],
+        "preflight": ["nnodes", "output", "page", "mode"],
     }
 
 

@@ -34,6 +34,7 @@ class Commands:
         self.press: Callable[[], None] | None = None  # presses Ctrl-C while a run goes on
         self.shown: dict[str, list[str]] = {}  # what the launch of a point shows, by its label
         self.is_ready = True
+        self.checked: dict[str, Any] = {}  # the parameters of the preflight
         self.is_stop_late = False  # a run ends before its stop arrives
 
     def start(self, words: Sequence[str], _environment: Mapping[str, str], log: Path) -> Child:
@@ -43,6 +44,7 @@ class Commands:
         self.started.append((name, log.stem))
         run = Path(known["launch_experiments_dir"], known.get("run_id", ""), "run.yml")
         if name == "preflight":
+            self.checked = known
             document = {"verb": name, "errors": [] if self.is_ready else [{"message": "no GPU"}]}
             return Child([json.dumps(document)], 0 if self.is_ready else 2)
         if name == "stop" and self.is_stop_late:
@@ -144,6 +146,22 @@ def test_the_end_after_some_failures(tmp_path: Path, commands: Commands) -> None
 def test_the_cluster_is_checked_once(tmp_path: Path, commands: Commands) -> None:
     swept(tmp_path, preflight=True)
     assert [name for name, _point in commands.started] == ["preflight", "launch", "launch"]
+
+
+@pytest.mark.parametrize(
+    ("given", "nnodes"),
+    [
+        ({"sweep": {"nnodes": [1, 2]}}, 2),
+        ({"sweep": {"nnodes": [1]}}, 1),
+        ({"nnodes": 1}, 1),
+        ({}, None),
+    ],
+)
+def test_only_nodes_that_have_part_in_a_launch_are_checked(
+    tmp_path: Path, commands: Commands, given: dict[str, Any], nnodes: int | None
+) -> None:
+    swept(tmp_path, preflight=True, **given)
+    assert commands.checked.get("nnodes") == nnodes
 
 
 def test_nothing_is_launched_if_the_cluster_is_not_ready(tmp_path: Path, commands: Commands) -> None:
