@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ansible.errors import AnsibleActionFail
+from ansible.inventory.host import Host
 from ansible.utils.vars import transform_to_native_types
 
 from .._findings.errors import UserError
@@ -66,6 +67,16 @@ class Action(ModuleRunner):
     def host_values(self, host: str, names: Iterable[str], variables: Mapping[str, Any]) -> dict[str, Any]:
         """Return those of the variables that are set for a host; they may refer to defaults of roles."""
         raw = raw_values(host, variables)
+        return self._values(raw, names, raw, dict(variables))
+
+    def group_values(self, group: str, names: Iterable[str], variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of the variables that a host of the group would have: the policy of nodes not known yet."""
+        known = vars(variables["hostvars"])
+        if group not in known["_inventory"].groups:
+            return {}
+        host = Host(group)
+        host.add_group(known["_inventory"].groups[group])
+        raw = known["_variable_manager"].get_vars(host=host, include_hostvars=False)
         return self._values(raw, names, raw, dict(variables))
 
     def task_values(self, names: Iterable[str], variables: Mapping[str, Any]) -> dict[str, Any]:
