@@ -35,7 +35,7 @@ SlurmctldPort=16817
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={base}/munge.socket
+AuthInfo=socket={base}/munge.socket,cred_expire=5
 CredType=cred/munge
 MpiDefault=none
 ProctrackType=proctrack/cgroup
