@@ -224,6 +224,28 @@ def test_a_run_goes_on_after_a_node_was_drained(queue: SlurmNodes) -> None:
     assert "gpu02" not in record["nodes"]
 
 
+def test_a_run_that_is_preempted_saves_and_goes_on(queue: SlurmNodes) -> None:
+    until, shared = queue.home / "end", queue.home / "shared"
+    shared.mkdir()
+    queue.policy["launch_shared_output_dir"] = str(shared)
+    queue.write()
+    assert submit(queue, **LIGHT, script_args=["--seconds", "90", "--until", str(until)]).rc == 0
+    queue.wait_phase(RUN_ID, "running")
+    wait_for((queue.experiments / RUN_ID / "plan.json").exists, "the launch has recorded the run")
+    urgent = queue.slurm.submit("--partition=urgent", *ALL)
+    # The ranks get SIGTERM, and their nodes write how they ended, before Slurm kills what is left.
+    queue.wait_phase(RUN_ID, "stopped", seconds=slurm_cluster.GRACE_S)
+    wait_for(lambda: queue.slurm.state(urgent) == "RUNNING", "the urgent job runs")
+    assert status_of(queue)["job"]["state"] == "PENDING"
+    queue.slurm.cancel(urgent)
+    wait_for(lambda: first_steps(shared) == 2, "the second attempt has begun")
+    # Else its own failure would look like the next preemption.
+    assert "PreemptTime=None" in queue.slurm.run("scontrol", "show", "job", job_of(queue))
+    until.touch()
+    assert queue.verb("follow", run_id=RUN_ID).rc == 0
+    assert (queue.record()["verdict"], len(queue.record()["attempts"])) == ("succeeded", 1)
+
+
 def test_words_of_options_arrive_whole(queue: SlurmNodes) -> None:
     """In the lines of the script: sbatch gets them on its command line as well."""
     comment = "it's # two words"

@@ -49,6 +49,10 @@ class Batch:
             shlex.join(self.words),
             "code=$?",
             f'echo "$code" >{code}',
+            "# A run that Slurm's preemption has ended goes on later, where the job may be requeued.",
+            'if [ "$code" != 0 ] && scontrol show job "$SLURM_JOB_ID" | grep -q "PreemptTime=[0-9]"; then',
+            '    scontrol requeue "$SLURM_JOB_ID"',
+            "fi",
             'exit "$code"',
         ]
         return "\n".join(lines) + "\n"
