@@ -16,8 +16,8 @@ description:
     else the one in whose allocation the command runs, as after C(salloc) or in a batch script. O(job_id) or O(job_name)
     choose another one.
   - The controller needs the commands of Slurm, as on a login node. An accounting database is not needed.
-  - A job that waits for its nodes, or is suspended, is an inventory without hosts, as is no job at all. A warning says
-    why, or a verb that needs nodes.
+  - A job that waits for its nodes, or is suspended, is an inventory without hosts, and so is a shell without an
+    allocation. A warning says why, or a verb that needs nodes.
   - Accepts configuration files named C(*slurm.yml) or C(*slurm.yaml).
   - Sets C(ansible_connection), C(ansible_srun_job), C(launch_slurm_end) where the job has a time limit,
     C(launch_slurm_kill_wait), and C(launch_defaults) with C(nproc), the number of GPUs that the job has on each node,

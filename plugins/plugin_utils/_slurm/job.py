@@ -49,7 +49,7 @@ class SlurmJob:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing of it is left on its nodes."""
+        """Whether its nodes are free of it."""
         return self.state not in (*RUNS, *WAITS, *ENDS)
 
     @property

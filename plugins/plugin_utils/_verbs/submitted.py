@@ -80,7 +80,7 @@ class Submitted:
         if not self.has_ended or self.verdict != QUEUED:
             return self
         state = self.job.state if self.job else self.submission.state
-        verdict = "stopped" if state == "CANCELLED" else "failed"
+        verdict = "stopped" if str(state).startswith("CANCEL") else "failed"
         code = (read_text(self.home / EXIT) or "").strip()
         how = f"{state or 'its state is not known any more'}{f', exit code {code}' if code else ''}"
         why = f"its job {self.submission.job} has ended before the run started ({how})"

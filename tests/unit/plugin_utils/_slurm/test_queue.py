@@ -18,7 +18,7 @@ LINES = {
 }
 
 
-def found(*names: str, run_id: object = RUN_ID) -> str | None:
+def job_of_run(*names: str, run_id: object = RUN_ID) -> str | None:
     def run(argv: Sequence[str]) -> str:
         assert argv[-1] == f"--name={RUN_ID}"
         return "".join(LINES[name] for name in names)
@@ -28,14 +28,14 @@ def found(*names: str, run_id: object = RUN_ID) -> str | None:
 
 
 def test_a_run_is_the_job_of_its_name() -> None:
-    assert found("ended") == "7"
-    assert found("ended", "running") == "9"
-    assert found() is None
+    assert job_of_run("ended") == "7"
+    assert job_of_run("ended", "running") == "9"
+    assert job_of_run() is None
 
 
 @pytest.mark.parametrize("run_id", [None, "", 7, "train,other", "../x", "--user=root"])
 def test_what_is_no_run_id_is_not_asked_for(run_id: object) -> None:
-    assert found("running", run_id=run_id) is None
+    assert job_of_run("running", run_id=run_id) is None
 
 
 @pytest.mark.parametrize(
