@@ -61,7 +61,8 @@ class Submitted:
         submission = read_submission(play.request["experiments"], run_id)
         if submission is None:
             return None
-        jobs = find_by_id(submission.job, play.run_slurm)
+        # Another cluster, or Slurm after it has lost its state, gives the same ID to another job.
+        jobs = [job for job in find_by_id(submission.job, play.run_slurm) if job.name == run_id]
         home = Path(play.request["experiments"], run_id)
         return cls(run_id, home, submission, jobs[0] if jobs else None, _read_record(home))
 
@@ -229,7 +230,7 @@ def end(play: Play, run_id: str) -> Conclusion:
     if play.is_checked or run.has_ended:
         return Conclusion(lines=run.lines(play), document=run.document(), files=run.files())
     if not (is_on_nodes and _await_end(play, run_id, COLLECT_S)):
-        play.run_slurm(["scancel", run.submission.job])
+        play.run_slurm(["scancel", f"--name={run_id}", run.submission.job])
         if not _await_end(play, run_id, END_S):
             number = run.submission.job
             raise UserError(

@@ -31,6 +31,7 @@ class Slurm:
 
     def __init__(self, state: str | None = None, reason: str = "None", answer: str | None = "12\n") -> None:
         self.state, self._reason, self._answer = state, reason, answer
+        self.name = RUN_ID
         self.calls: list[list[str]] = []
 
     def run(self, argv: Sequence[str]) -> str:
@@ -47,7 +48,8 @@ class Slurm:
             return ""
         nodes = "gpu[01-04]" if self.state in ("RUNNING", "COMPLETED") else ""
         start = "N/A" if self.state == "PENDING" else "1796004120"
-        return "" if self.state is None else f"12|{self.state}|{self._reason}|{nodes}|{start}|N/A|UNLIMITED|{RUN_ID}\n"
+        rest = f"{nodes}|{start}|N/A|UNLIMITED|{self.name}\n"
+        return "" if self.state is None else f"12|{self.state}|{self._reason}|{rest}"
 
 
 def play(of: str, folder: Path, slurm: Slurm, **changes: Any) -> Play:
@@ -171,11 +173,20 @@ def test_a_job_that_waits_is_cancelled_and_seen_to_have_ended(tmp_path: Path) ->
     slurm = Slurm()
     submit(tmp_path, slurm)
     ended = write(submitted.end(play("stop", tmp_path, slurm), RUN_ID))
-    assert ["scancel", "12"] in slurm.calls
+    cancel = ["scancel", f"--name={RUN_ID}", "12"]
+    assert cancel in slurm.calls
     assert (documented("stop", ended)["state"], record(tmp_path)["verdict"]) == ("CANCELLED", "stopped")
-    count = slurm.calls.count(["scancel", "12"])
+    count = slurm.calls.count(cancel)
     assert not submitted.end(play("stop", tmp_path, slurm), RUN_ID).is_changed
-    assert slurm.calls.count(["scancel", "12"]) == count
+    assert slurm.calls.count(cancel) == count
+
+
+def test_another_job_of_the_same_id_is_left_alone(tmp_path: Path) -> None:
+    slurm = Slurm()
+    submit(tmp_path, slurm)
+    slurm.state, slurm.name = "RUNNING", "mine"
+    ended = submitted.end(play("stop", tmp_path, slurm), RUN_ID)
+    assert (documented("stop", ended)["state"], slurm.state) == (None, "RUNNING")
 
 
 def test_a_job_that_does_not_end_is_an_error(tmp_path: Path) -> None:
