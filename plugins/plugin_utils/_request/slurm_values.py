@@ -21,9 +21,20 @@ OPTIONS_EXPECTED = "a list of options of sbatch, each one --NAME or --NAME=VALUE
 _OPTION = re.compile(r"--([a-z][a-z0-9-]*)(?:=.+)?")
 # What submit decides, also where an option is abbreviated.
 DECIDED = (
-    *("account", "array", "chdir", "constraint", "error", "exclude", "exclusive", "gpus-per-node", "gres", "help"),
-    *("input", "job-name", "nodes", "ntasks", "ntasks-per-node", "open-mode", "output", "parsable", "partition", "qos"),
-    *("quiet", "reservation", "test-only", "time", "uid", "usage", "version", "wait", "wrap"),
+    *("account", "array", "chdir", "clusters", "constraint", "error", "exclude", "exclusive", "gpus-per-node", "gres"),
+    *(
+        "help",
+        "input",
+        "job-name",
+        "nodes",
+        "ntasks",
+        "ntasks-per-node",
+        "open-mode",
+        "output",
+        "parsable",
+        "partition",
+    ),
+    *("qos", "quiet", "reservation", "test-only", "time", "uid", "usage", "version", "wait", "wrap"),
 )
 
 

@@ -51,6 +51,7 @@ def test_a_time_that_may_mean_another_is_refused(text: str) -> None:
         {"sbatch_options": ["-N", "4"]},
         {"sbatch_options": ["mem"]},
         {"sbatch_options": ["--job-name=mine"]},
+        {"sbatch_options": ["--clusters=other"]},
         {"sbatch_options": ["--out=x"]},
         {"sbatch_options": ["--wrap=reboot"]},
         {"sbatch_options": ["--comment=two\nlines"]},
