@@ -20,11 +20,20 @@ SCHEMA = 1
 
 @frozen
 class Submission:
-    """A job that was submitted at this time (UTC); state is that of its end, once that was seen."""
+    """A job that was submitted at this time (UTC); state is that of its end, once that was seen.
+
+    earlier is the nonce of the launch that the run's record was of at that time: as long as it is of that one, the
+    launch in the job has not begun.
+    """
 
     job: str
     submitted: str
     state: str | None = None
+    earlier: str | None = None
+
+    def is_launched(self, record: Mapping[str, Any]) -> bool:
+        """Return whether a plan or a record of the run is of the launch in the job."""
+        return record.get("nonce") not in (None, self.earlier)
 
     def text(self) -> str:
         """Return the file."""
@@ -34,10 +43,10 @@ class Submission:
 def parse_submission(text: str | None) -> Submission | None:
     """Return the submission of an experiment, None where it is not one."""
     document = as_dict(parse_json(text))
-    number, submitted, state = (document.get(name) for name in ("job", "submitted", "state"))
+    number, submitted, *rest = (document.get(name) for name in ("job", "submitted", "state", "earlier"))
     if not (isinstance(number, str) and re.fullmatch(r"[0-9]{1,10}", number)):
         return None
-    return Submission(number, str(submitted), state if isinstance(state, str) else None)
+    return Submission(number, str(submitted), *(text if isinstance(text, str) else None for text in rest))
 
 
 def job_data(submission: Submission, job: SlurmJob | None, record: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from .._request.run_id import is_new
 from .._request.settings import named_in_templates
 from .._request.verbs import LAUNCHES, VERBS, parameter_names
 from .._results.ranks import possible_heads
+from .._slurm.submission import Submission
 from .._text.plain import plain
 from .step import Conclude, Conclusion, Play
 from .submitted import OF_QUEUE, read_submission
@@ -72,8 +73,7 @@ def check(play: Play) -> Conclusion:
         problems += refuse_encrypted([(DEFAULTS, defaults), *saved])
     plan = _plan(experiments, extra_vars.get("run_id"))
     submission = read_submission(experiments, extra_vars.get("run_id"))
-    # What a submitted run is doing is asked of Slurm, unless it is on nodes; `follow` reads what its launch prints.
-    is_in_queue = submission is not None and verb in OF_QUEUE and (not nodes or plan is None or verb == "follow")
+    is_in_queue = submission is not None and verb in OF_QUEUE and not _is_on_nodes(submission, plan, groups, verb)
     request = make_request(
         verb,
         line,
@@ -130,6 +130,15 @@ def _plan(experiments: str, run_id: object) -> dict[str, Any] | None:
     except ValueError:
         return None
     return plan if isinstance(plan, dict) else None
+
+
+def _is_on_nodes(
+    submission: Submission, plan: Mapping[str, Any] | None, groups: Iterable[Collection[str]], verb: str
+) -> bool:
+    """Whether nodes are asked about a submitted run, not Slurm: the inventory has some on which it was launched."""
+    if plan is None or verb == "follow":  # which reads what the launch in the job prints
+        return False
+    return submission.is_launched(plan) and not {*itertools.chain(*groups)}.isdisjoint(plan.get("nodes") or ())
 
 
 def _first_port(policy: Mapping[str, Any]) -> int | None:

@@ -32,7 +32,7 @@ from .._text.table import aligned
 from .questions import refuse_questions
 from .record import OPTION
 from .step import Conclude, Conclusion, Play, Symlink, WantedFile
-from .submitted import QUEUED, RECORD, describe, next_commands
+from .submitted import QUEUED, RECORD, describe, next_commands, read_record
 
 EXPECTED = "a directory that you can write to"
 HINTS = ("follow", "stop", "status")
@@ -67,7 +67,7 @@ def submit(play: Play) -> Conclusion:
     number = parse_answer(answer)
     if number is None:
         raise UserError(clean(f"sbatch: expected the ID of a job, saw {answer!r}; see squeue --me"))
-    submission = Submission(number, request["created"])
+    submission = Submission(number, request["created"], earlier=read_record(home).get("nonce"))
     job = of_run(request["run_id"], play.run_slurm)
     places = [("job", describe(job) if job else number), ("script", relative(home / SCRIPT))]
     places.append(("output", relative(home / OUTPUT)))
@@ -120,10 +120,10 @@ def _parameters(request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _record(request: Mapping[str, Any], home: Path) -> list[WantedFile]:
     """Return the record of a run that was not launched before, which `list` shows until it is."""
-    if (home / RECORD).exists():
+    if (before := read_record(home)).get("nonce"):
         return []
     record = experiment.record(request["run_id"], None, {**request, "verb": "launch", "nonce": None}, [], None)
-    return [_file(home / RECORD, experiment.dump({**record, "verdict": QUEUED}))]
+    return [_file(home / RECORD, experiment.dump({**before, **record, "verdict": QUEUED}))]
 
 
 def _withdraw(home: Path, is_new: bool) -> None:

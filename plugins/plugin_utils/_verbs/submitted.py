@@ -64,7 +64,7 @@ class Submitted:
         # Another cluster, or Slurm after it has lost its state, gives the same ID to another job.
         jobs = [job for job in find_by_id(submission.job, play.run_slurm) if job.name == run_id]
         home = Path(play.request["experiments"], run_id)
-        return cls(run_id, home, submission, jobs[0] if jobs else None, _read_record(home))
+        return cls(run_id, home, submission, jobs[0] if jobs else None, read_record(home))
 
     @property
     def has_ended(self) -> bool:
@@ -73,13 +73,15 @@ class Submitted:
 
     @property
     def verdict(self) -> str:
-        """What is known of the run: queued before it was launched."""
+        """What the record says of the run."""
         return str(self.record.get("verdict") or "unknown")
 
     def settled(self) -> Submitted:
-        """Return it with what the end of the job means for a run that was not launched."""
-        if not self.has_ended or self.verdict != QUEUED:
+        """Return it with what the job means for a run whose launch in the job has not begun."""
+        if self.submission.is_launched(self.record):
             return self
+        if not self.has_ended:
+            return dataclasses.replace(self, record={**self.record, "verdict": QUEUED, "why": None})
         state = self.job.state if self.job else self.submission.state
         verdict = "stopped" if str(state).startswith("CANCEL") else "failed"
         code = (read_text(self.home / EXIT) or "").strip()
@@ -93,7 +95,7 @@ class Submitted:
             return []
         kept = dataclasses.replace(self.submission, state=self.job.state if self.job else self.submission.state)
         files = [_file(self.home / FILE, kept.text())]
-        if self.settled() is not self:
+        if self.settled() is not self and not self.record.get("nonce"):  # else it is that of an earlier launch
             files.append(_file(self.home / RECORD, experiment.dump(self.settled().record)))
         return files
 
@@ -175,7 +177,7 @@ def data(play: Play, run_id: str) -> dict[str, Any] | None:
         return None
     with contextlib.suppress(UserError):  # its nodes have answered, whatever Slurm does
         return _look(play, run_id).data()
-    return job_data(submission, None, _read_record(Path(play.request["experiments"], run_id)))
+    return job_data(submission, None, read_record(Path(play.request["experiments"], run_id)))
 
 
 def report(play: Play) -> Conclusion:
@@ -280,7 +282,8 @@ class _Output:
         self._is_first = False
 
 
-def _read_record(home: Path) -> Mapping[str, Any]:
+def read_record(home: Path) -> Mapping[str, Any]:
+    """Return the record of an experiment, empty without one."""
     try:
         return experiment.load(read_text(home / RECORD) or "")
     except ValueError:

@@ -143,6 +143,20 @@ def test_a_run_that_has_ended_is_submitted_again(tmp_path: Path) -> None:
     assert record(tmp_path) == {"verdict": "failed", "nonce": "a"}
 
 
+@pytest.mark.parametrize("nonce", [None, "a"])
+def test_an_earlier_launch_says_nothing_of_the_job(tmp_path: Path, nonce: str | None) -> None:
+    home, slurm = tmp_path / RUN_ID, Slurm()
+    home.mkdir()
+    (home / "run.yml").write_text(json.dumps({"verdict": "succeeded", "nonce": nonce, "mine": 1}))
+    submit(tmp_path, slurm)
+    assert documented("status", submitted.report(play("status", tmp_path, slurm)))["verdict"] == "queued"
+    slurm.state = "FAILED"
+    followed = write(submitted.follow(play("follow", tmp_path, slurm)))
+    assert (documented("follow", followed)["verdict"], followed.failure is None) == ("failed", False)
+    # What is recorded of an earlier launch stays as it is.
+    assert (record(tmp_path)["verdict"], record(tmp_path)["mine"]) == ("succeeded" if nonce else "failed", 1)
+
+
 @pytest.mark.parametrize(
     ("state", "verdict", "shown"),
     [
