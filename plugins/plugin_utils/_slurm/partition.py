@@ -13,10 +13,10 @@ from .._request.settings import Setting
 from .._request.slurm_values import format_time
 from .._text.table import names
 
-ASK = ("scontrol", "show", "partition", "--oneliner")
+# With the hidden ones, which users of some groups may take.
+ASK = ("scontrol", "--all", "show", "partition", "--oneliner")
 _FIELD = re.compile(r"(?:^| )([A-Za-z]+)=(\S*)")
 _TIME = re.compile(r"(?:([0-9]{1,9})-)?([0-9]{1,9}):([0-9]{2}):([0-9]{2})")
-UP = "UP"
 
 
 @frozen
@@ -24,7 +24,6 @@ class Partition:
     """A partition as scontrol prints it; most_nodes of a job, and most_s, its time, are None without a limit."""
 
     name: str
-    state: str
     is_default: bool
     nodes: int
     most_nodes: int | None
@@ -40,7 +39,6 @@ def parse_partitions(text: str) -> list[Partition]:
             partitions.append(
                 Partition(
                     name=fields["PartitionName"],
-                    state=fields.get("State", ""),
                     is_default=fields.get("Default") == "YES",
                     nodes=_number(fields.get("TotalNodes", "")) or 0,
                     most_nodes=_number(fields.get("MaxNodes", "")),
@@ -65,7 +63,7 @@ def refusals(partitions: Sequence[Partition], settings: Mapping[str, Setting]) -
     setting = settings["partition"]
     if setting["value"] is None:
         chosen = [partition for partition in partitions if partition.is_default]
-        if not chosen:  # SBATCH_PARTITION, or Slurm has a word to say
+        if not chosen:  # Slurm has a word to say
             return []
     else:
         wanted = str(setting["value"]).split(",")
@@ -76,17 +74,11 @@ def refusals(partitions: Sequence[Partition], settings: Mapping[str, Setting]) -
                 f"partition: expected one of {known}, saw {display(','.join(unknown))} ({setting['origin']}); "
                 "correct it, or see sinfo"
             ]
-    lines = _over_all(
-        chosen,
-        lambda partition: partition.state == UP,
-        lambda partition: (
-            f"partition: {partition.name} is {partition.state}, and starts no job; give another of "
-            f"{known}, or ask its administrators"
-        ),
-    )
+    if settings["qos"]["value"] is not None:  # which may lift the limits of a partition
+        return []
     nodes = settings["nnodes"]
     count = int(str(nodes["value"]))
-    lines += _over_all(
+    lines = _over_all(
         chosen,
         lambda partition: count <= _most_nodes(partition),
         lambda partition: (

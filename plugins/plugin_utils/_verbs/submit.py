@@ -19,9 +19,10 @@ from .._action.child import ansible_playbook
 from .._action.files import relative, write_text
 from .._action.private import private_files
 from .._findings.errors import UserError
-from .._findings.origin import FOR_ONE_RUN
+from .._findings.origin import FOR_ONE_RUN, Layer, Origin
 from .._request.hints import command
 from .._request.request import InvalidRequest
+from .._request.settings import Setting, setting_of
 from .._request.verbs import parameter_names
 from .._results import experiment
 from .._slurm import partition
@@ -46,7 +47,8 @@ def submit(play: Play) -> Conclusion:
     if (standing := of_run(request["run_id"], play.run_slurm)) and not standing.has_ended:
         stop = command("stop", request["run_id"], request.get("call"))
         raise UserError(clean(f"run_id: {request['run_id']} is submitted: job {describe(standing)}; to end it: {stop}"))
-    if lines := partition.refusals(partition.parse_partitions(play.run_slurm(partition.ASK)), request["parameters"]):
+    partitions = partition.parse_partitions(play.run_slurm(partition.ASK))
+    if lines := partition.refusals(partitions, {**request["parameters"], **_of_sbatch(request["parameters"])}):
         raise InvalidRequest(lines)
     batch = _batch(request, home, play.parameters)
     script = batch.script()
@@ -80,6 +82,16 @@ def submit(play: Play) -> Conclusion:
         result={"run_id": request["run_id"], "job": number},
         is_changed=True,
     )
+
+
+def _of_sbatch(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Return what sbatch takes from its variables, of what decides where a job can start."""
+    given = {name: f"SBATCH_{name.upper()}" for name in ("partition", "qos") if settings[name]["value"] is None}
+    return {
+        name: setting_of(os.environ[variable], Origin(Layer.ENVIRONMENT, variable))
+        for name, variable in given.items()
+        if variable in os.environ
+    }
 
 
 def _test(play: Play, batch: Batch) -> None:

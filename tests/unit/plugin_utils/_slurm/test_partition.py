@@ -19,15 +19,14 @@ PartitionName=few AllowGroups=ALL Default=NO QoS=N/A MaxNodes=2 MaxTime=UNLIMITE
 PartitionName=old AllowGroups=ALL Default=NO QoS=N/A MaxNodes=UNLIMITED MaxTime=UNLIMITED State=DOWN TotalNodes=64
 """
 PARTITIONS = [
-    Partition("gpu", "UP", True, 8, None, 86400),
-    Partition("few", "UP", False, 8, 2, None),
-    Partition("old", "DOWN", False, 64, None, None),
+    Partition("gpu", True, 8, None, 86400),
+    Partition("few", False, 8, 2, None),
+    Partition("old", False, 64, None, None),
 ]
 
 REFUSED: list[dict[str, Any]] = [
     {"partition": "gpux"},
     {"partition": "gpu,gpux"},
-    {"partition": "old"},
     {"nnodes": 9},
     {"partition": "few", "nnodes": 3},
     {"time": "1-00:01:00"},
@@ -35,7 +34,7 @@ REFUSED: list[dict[str, Any]] = [
 
 
 def lines(**values: Any) -> list[str]:
-    given = {"partition": None, "nnodes": 1, "time": None, **values}
+    given = {"partition": None, "nnodes": 1, "time": None, "qos": None, **values}
     settings: Any = {name: {"value": value, "origin": f"-e {name}", "layer": "x"} for name, value in given.items()}
     return refusals(PARTITIONS, settings)
 
@@ -53,7 +52,8 @@ def test_partitions_are_read() -> None:
         {"time": "1-00:00:00"},
         {"partition": "few", "nnodes": 2, "time": "9-00:00:00"},
         {"partition": "few,gpu", "nnodes": 8},  # one of them is enough
-        {"partition": "old,gpu"},
+        {"partition": "old"},  # down, which takes jobs that start when it is up again
+        {"qos": "long", "time": "2-00:00:00"},  # which may lift the limit of a partition
     ],
 )
 def test_a_job_that_can_start_is_not_refused(values: dict[str, Any]) -> None:
@@ -67,5 +67,10 @@ def test_a_job_that_can_never_start_is_refused(values: dict[str, Any]) -> None:
 
 
 def test_without_a_default_partition_slurm_decides() -> None:
-    settings: Any = {"partition": {"value": None}, "nnodes": {"value": 99}, "time": {"value": None}}
+    settings: Any = {
+        "partition": {"value": None},
+        "nnodes": {"value": 99},
+        "time": {"value": None},
+        "qos": {"value": None},
+    }
     assert refusals(PARTITIONS[1:], settings) == []

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._request.request import InvalidRequest
 from ansible_collections.muster.train.plugins.plugin_utils._results import documents
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import submit as verb
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import submitted
@@ -118,6 +119,14 @@ def test_a_launch_is_submitted_with_what_was_given_for_it(tmp_path: Path) -> Non
     assert all(path.stat().st_mode & 0o077 == 0 for path in (home / "launch.json", home / "submit.sh"))
     assert record(tmp_path)["verdict"] == "queued"
     assert (documented("submit", submitted_run)["id"], submitted_run.is_changed) == ("12", True)
+
+
+def test_limits_are_those_of_the_partition_that_sbatch_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SBATCH_PARTITION", "gpux")
+    with pytest.raises(InvalidRequest):
+        submit(tmp_path, Slurm())
+    monkeypatch.setenv("SBATCH_PARTITION", "gpu")
+    submit(tmp_path, Slurm())
 
 
 @pytest.mark.parametrize("answer", [None, "not a job\n"])
