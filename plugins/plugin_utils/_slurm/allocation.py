@@ -26,7 +26,8 @@ BY_CONNECTION: dict[str, dict[str, Any]] = {
 }
 NO_ALLOCATION = (
     "there is no allocation: SLURM_JOB_ID is not set; start inside salloc, put the launch into the queue "
-    "(muster.train.submit), or give the job with job_id or job_name (MUSTER_SLURM_JOB_ID, MUSTER_SLURM_JOB_NAME)"
+    "(muster.train.submit), name a submitted run (-e run_id=RUN_ID), or give the job with job_id or job_name "
+    "(MUSTER_SLURM_JOB_ID, MUSTER_SLURM_JOB_NAME)"
 )
 
 
