@@ -87,6 +87,7 @@ from ansible.utils.vars import load_extra_vars
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.plugin_utils._action.command_line import (
+    GROUPS,
     JOBS,
     OF_SLURM,
     WITHOUT_NODES,
@@ -132,6 +133,7 @@ class InventoryModule(BaseInventoryPlugin):
             if not is_verb():
                 display.warning(allocation.note)
         group = inventory.add_group(self.get_option("group"))
+        GROUPS[group] = inventory.groups[group]
         for node in allocation.nodes:
             inventory.add_host(node, group=group)
         for name, value in allocation.variables.items():

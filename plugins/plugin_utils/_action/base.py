@@ -15,6 +15,7 @@ from ansible.utils.vars import transform_to_native_types
 
 from .._findings.errors import UserError
 from . import output_format
+from .command_line import GROUPS
 from .connection import ModuleRunner
 from .controller import end_with_controller, end_without_reader, print_lines_at_once
 
@@ -70,13 +71,12 @@ class Action(ModuleRunner):
         return self._values(raw, names, raw, dict(variables))
 
     def group_values(self, group: str, names: Iterable[str], variables: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those of the variables that a host of the group would have: the policy of nodes not known yet."""
-        known = vars(variables["hostvars"])
-        if group not in known["_inventory"].groups:
+        """Return those of the variables that a host of a group of an allocation would have, before it has nodes."""
+        if group not in GROUPS:
             return {}
         host = Host(group)
-        host.add_group(known["_inventory"].groups[group])
-        raw = known["_variable_manager"].get_vars(host=host, include_hostvars=False)
+        host.add_group(GROUPS[group])
+        raw = self._task.get_variable_manager().get_vars(host=host, include_hostvars=False)
         return self._values(raw, names, raw, dict(variables))
 
     def task_values(self, names: Iterable[str], variables: Mapping[str, Any]) -> dict[str, Any]:

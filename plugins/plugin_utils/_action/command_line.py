@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible import constants, context
+from ansible.inventory.group import Group
 from ansible.module_utils.common.yaml import yaml_load
 from ansible.parsing.splitter import parse_kv
 from ansible.release import __version__ as ansible_core_version
@@ -26,9 +27,10 @@ JOB_ID = "MUSTER_SLURM_JOB_ID"
 OF_ALLOCATION = (JOB_ID, "MUSTER_SLURM_NODE_LIST", "MUSTER_SLURM_CONNECTION")
 # The jobs whose nodes this command's inventories are, which the plugin adds: the next command may be typed elsewhere.
 JOBS: set[str] = set()
-# Why its inventories have no nodes, and which of them are of Slurm; the plugin adds both, too.
+# Why its inventories have no nodes, which of them are of Slurm, and their groups by name; the plugin adds these, too.
 WITHOUT_NODES: list[str] = []
 OF_SLURM: list[str] = []
+GROUPS: dict[str, Group] = {}
 COLLECTION = Path(__file__).resolve().parents[3]
 
 
