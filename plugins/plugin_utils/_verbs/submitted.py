@@ -39,6 +39,7 @@ OF_QUEUE = ("status", "stop", "follow")
 RECORD = "run.yml"
 QUEUED = "queued"  # the verdict of a run whose launch has not begun
 POLL_S, ASK_S = 1.0, 5.0
+SILENT_S = 300.0  # a slurmctld that is restarted, or busy
 # What a launch prints when it begins is of use to who follows it later; of more, the last lines are.
 EARLIER_LINES = 10
 # The launch in the job collects the run before the job ends by itself; then Slurm ends what is left within KillWait.
@@ -192,8 +193,8 @@ def follow(play: Play) -> Conclusion:
     run = _look(play)
     if play.is_checked:
         return Conclusion(lines=run.lines(play), document=run.document(), result={"ended": False})
-    line, output, asked = ProgressLine(play.clock), _Output(run.home / OUTPUT), play.clock()
-    interrupt = play.interrupt or Interrupt()
+    line, output, interrupt = ProgressLine(play.clock), _Output(run.home / OUTPUT), play.interrupt or Interrupt()
+    answered = asked = play.clock()
     with interrupt.awaited():
         while True:
             has_ended = run.has_ended  # before what it printed is read
@@ -204,7 +205,12 @@ def follow(play: Play) -> Conclusion:
                 line.draw(f"job {describe(run.job)}", run.job.reason, last=False)
             play.pause(POLL_S)
             if play.clock() - asked >= ASK_S:
-                run, asked = _look(play), play.clock()
+                try:
+                    run, answered = _look(play), play.clock()
+                except UserError:
+                    if play.clock() - answered > SILENT_S:
+                        raise
+                asked = play.clock()
     if not run.has_ended:
         print_after_interrupt(f"{run.run_id} and its job {run.submission.job} go on")
         return Conclusion(lines=run.lines(play), document=run.document(), result={"ended": False})

@@ -248,6 +248,28 @@ def test_a_follow_ends_with_the_verdict_of_the_run(tmp_path: Path) -> None:
     assert documented("follow", followed)["why"] == "gpu03 failed"
 
 
+@pytest.mark.parametrize(("failures", "is_error"), [(3, False), (1000, True)])
+def test_a_follow_waits_for_a_controller_that_is_restarted(tmp_path: Path, failures: int, is_error: bool) -> None:
+    class Restarted(Slurm):
+        looks = 0
+
+        def run(self, argv: Sequence[str]) -> str:
+            self.looks += 1
+            if 1 < self.looks <= 1 + failures:
+                self.state = "COMPLETED"
+                raise UserError("squeue failed")
+            return super().run(argv)
+
+    submit(tmp_path, Slurm())
+    (tmp_path / RUN_ID / "run.yml").write_text("verdict: succeeded\nnonce: a\n")
+    following = play("follow", tmp_path, Restarted("RUNNING"))
+    if is_error:
+        with pytest.raises(UserError):
+            submitted.follow(following)
+    else:
+        assert submitted.follow(following).failure is None
+
+
 def test_a_run_that_was_not_submitted_has_no_job(tmp_path: Path) -> None:
     slurm = Slurm("RUNNING")
     assert submitted.end(play("stop", tmp_path, slurm), RUN_ID) == Conclusion()
