@@ -45,6 +45,8 @@ class Batch:
             f"unset {' '.join(UNSET)}",
             *exports,
             f"rm -f {code}",
+            # The output of a run that goes on is appended.
+            'echo "job $SLURM_JOB_ID on $SLURM_JOB_NODELIST, $(date -u +%Y-%m-%dT%H:%M:%SZ)"',
             f"cd {shlex.quote(self.directory)} || exit",
             shlex.join(self.words),
             "code=$?",

@@ -33,12 +33,13 @@ def test_every_word_arrives_as_it_is(tmp_path: Path) -> None:
     )
     program.chmod(0o755)
     batch = Batch("run", str(home), str(directory), ["--job-name=run"], {"WORD": HOSTILE}, [str(program), HOSTILE, "b"])
-    environment = {"PATH": "/usr/bin:/bin", "MUSTER_SLURM_JOB_ID": "7", "LC_ALL": "C"}
-    done = subprocess.run(["bash", "-c", batch.script()], env=environment, check=False)
+    environment = {"PATH": "/usr/bin:/bin", "MUSTER_SLURM_JOB_ID": "7", "LC_ALL": "C", "SLURM_JOB_ID": "12"}
+    done = subprocess.run(["bash", "-c", batch.script()], env=environment, check=False, capture_output=True)
     words, place, word, names = json.loads((tmp_path / "seen").read_text())
     assert (words, place, word) == ([HOSTILE, "b"], str(directory), HOSTILE)
     assert not {"MUSTER_SLURM_JOB_ID", "LC_ALL"} & {*names}
     assert (done.returncode, (home / "job.exit").read_text()) == (3, "3\n")
+    assert done.stdout.startswith(b"job 12 on ")
     assert not list(tmp_path.rglob("made"))
 
 
