@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hmac
 import secrets
 import signal
@@ -33,6 +34,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.limit import 
 from ansible_collections.muster.train.plugins.plugin_utils._action.private import private_files
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import print_line, show
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._slurm.command import run_slurm
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import PlainMapping, plain
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import (
     Ask,
@@ -181,6 +183,8 @@ class ActionModule(Action):
             cli_options=context.CLIARGS,
             launch_defaults=self.launch_defaults(),
             run_command=_run_command,
+            run_slurm=functools.partial(run_slurm, Host().run),
+            read_group=lambda group, names: self.group_values(group, names, variables),
             spawn_command=_spawn_command,
             derive_key=_derive_key,
         )

@@ -12,10 +12,12 @@ version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
   - Makes the nodes of a job that runs the hosts of the group V(nodes), in Slurm's order, which is the node rank.
-  - By default it is the job in whose allocation the command runs, as after C(salloc) or in a batch script. O(job_id) or
-    O(job_name) choose another one.
+  - By default it is the job of the run that C(-e run_id) names, where the run was submitted (C(muster.train.submit)),
+    else the one in whose allocation the command runs, as after C(salloc) or in a batch script. O(job_id) or O(job_name)
+    choose another one.
   - The controller needs the commands of Slurm, as on a login node. An accounting database is not needed.
-  - A job that waits for its nodes, or is suspended, is an inventory without hosts, and a warning says why.
+  - A job that waits for its nodes, or is suspended, is an inventory without hosts, and so is a shell without an
+    allocation. A warning says why, or a verb that needs nodes.
   - Accepts configuration files named C(*slurm.yml) or C(*slurm.yaml).
   - Sets C(ansible_connection), C(ansible_srun_job), C(launch_slurm_end) where the job has a time limit,
     C(launch_slurm_kill_wait), and C(launch_defaults) with C(nproc), the number of GPUs that the job has on each node,
@@ -71,9 +73,9 @@ plugin: muster.train.slurm
 job_name: train
 """
 
+import functools
 import os
 import re
-from collections.abc import Sequence
 
 from ansible import constants
 from ansible.errors import AnsibleParserError
@@ -81,21 +83,24 @@ from ansible.inventory.data import InventoryData
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.utils.display import Display
+from ansible.utils.vars import load_extra_vars
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
-from ansible_collections.muster.train.plugins.plugin_utils._action.command_line import JOBS
+from ansible_collections.muster.train.plugins.plugin_utils._action.command_line import (
+    GROUPS,
+    JOBS,
+    OF_SLURM,
+    WITHOUT_NODES,
+    is_verb,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._slurm.allocation import Wanted, find_allocation
-from ansible_collections.muster.train.plugins.plugin_utils._slurm.job import TIMES
-from ansible_collections.muster.train.plugins.plugin_utils._slurm.step_command import without_options
+from ansible_collections.muster.train.plugins.plugin_utils._slurm.command import run_slurm
 
 display = Display()
 
 CONFIG = re.compile(r".*slurm\.ya?ml")
-# slurmctld may be busy for seconds; then the clients try again by themselves.
-PATIENCE_S = 30.0
 NO_INVENTORY = 4  # as Ansible exits for an inventory that cannot be read
-NOT_FOUND = 127  # of env(1)
 
 
 class InventoryModule(BaseInventoryPlugin):
@@ -109,9 +114,12 @@ class InventoryModule(BaseInventoryPlugin):
     def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
         super().parse(inventory, loader, path)
         self._read_config_data(path)
-        wanted = Wanted(*(self.get_option(name) or None for name in ("job_id", "job_name", "node_list")))
+        OF_SLURM.append(path)
+        options = (self.get_option(name) or None for name in ("job_id", "job_name", "node_list"))
+        wanted = Wanted(*(*options, load_extra_vars(loader).get("run_id")))
         try:
-            allocation = find_allocation(wanted, self.get_option("connection"), os.environ, _run)
+            run = functools.partial(run_slurm, Host().run)
+            allocation = find_allocation(wanted, self.get_option("connection"), os.environ, run)
         except UserError as error:
             display.error(f"{path}: {error}")
             if constants.config.get_config_value("INVENTORY_ANY_UNPARSED_IS_FAILED"):
@@ -121,22 +129,12 @@ class InventoryModule(BaseInventoryPlugin):
         if allocation.job is not None:
             JOBS.add(allocation.job)
         if allocation.note:
-            display.warning(allocation.note)
+            WITHOUT_NODES.append(allocation.note)
+            if not is_verb():
+                display.warning(allocation.note)
         group = inventory.add_group(self.get_option("group"))
+        GROUPS[group] = inventory.groups[group]
         for node in allocation.nodes:
             inventory.add_host(node, group=group)
         for name, value in allocation.variables.items():
             inventory.set_variable(group, name, value)
-
-
-def _run(argv: Sequence[str]) -> str:
-    """Return what a command of Slurm prints."""
-    done = Host().run([*without_options(os.environ), TIMES, *argv], PATIENCE_S)
-    if done.missing or done.rc == NOT_FOUND:
-        raise UserError(
-            f"{argv[0]} was not found on this machine: run this on a login node of the cluster, install its client "
-            "(Debian: apt install slurm-client), or give the nodes with node_list and connection: ssh"
-        )
-    if done.rc != 0:
-        raise UserError(f"{argv[0]} failed: {done.why(PATIENCE_S)}")
-    return done.out

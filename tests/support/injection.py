@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +25,7 @@ Lines = tuple[str, ...]
 def ask(verb: str, raw: dict[str, Any], line: CommandLine = LINE, **more: Any) -> tuple[dict[str, Any] | None, Lines]:
     """Return the values of a request's parameters, or the lines of its refusal."""
     given: dict[str, Any] = {"extra_vars": raw, "defaults": {}, **more}
-    if verb in ("launch", "sweep") and not {"script", "module"} & {*raw, *given["defaults"]}:
+    if verb in ("launch", "sweep", "submit") and not {"script", "module"} & {*raw, *given["defaults"]}:
         given["defaults"] = {**given["defaults"], "script": "train.py"}
     if verb == "shell" and not {"rank", "node"} & {*raw}:
         given["extra_vars"] = {**raw, "rank": "0"}
@@ -36,6 +37,9 @@ def ask(verb: str, raw: dict[str, Any], line: CommandLine = LINE, **more: Any) -
         given["extra_vars"] = {**raw, "last": 2}
     if verb == "sweep":
         given["extra_vars"] = {"sweep": {"env.SWEPT": [1, 2]}, **raw}
+    if verb == "submit":
+        given["extra_vars"] = {"nnodes": 2, **raw}
+        line = dataclasses.replace(line, of_slurm=["slurm.yml"])
     try:
         made = make_request(verb, line, **{"inventory": TWO, "experiments": "/home/ann/experiments", **given})
     except InvalidRequest as refused:

@@ -25,6 +25,8 @@ HEAD = "head"
 ADDRESSES = {HEAD: "10.77.0.1", **{name: f"10.77.0.{10 + number}" for number, name in enumerate(NODES, 1)}}
 GPUS = 2
 KILL_WAIT_S = 20
+# What a job gets that one of the partition `urgent` preempts.
+GRACE_S = 30
 PROGRAMS = ("slurmctld", "slurmd", "srun", "scontrol", "squeue", "munged", "unshare", "nsenter", "ip")
 # Where Slurm looks for the control groups that end a step; it makes one of its own there for each node.
 FREEZER = Path("/sys/fs/cgroup/freezer")
@@ -35,7 +37,7 @@ SlurmctldPort=16817
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={base}/munge.socket
+AuthInfo=socket={base}/munge.socket,cred_expire=5
 CredType=cred/munge
 MpiDefault=none
 ProctrackType=proctrack/cgroup
@@ -62,11 +64,14 @@ KillWait={kill_wait}
 InactiveLimit=0
 MinJobAge=120
 PropagateResourceLimitsExcept=MEMLOCK
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
 GresTypes=gpu
 NodeName=DEFAULT CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1
 NodeName=DEFAULT RealMemory=4000 State=UNKNOWN Gres=gpu:h100:{gpus}
 {nodes}
-PartitionName=gpu Nodes=gpu[01-04] Default=YES MaxTime=INFINITE State=UP
+PartitionName=gpu Nodes=gpu[01-04] Default=YES MaxTime=INFINITE State=UP PriorityTier=1 GraceTime={grace}
+PartitionName=urgent Nodes=gpu[01-04] MaxTime=INFINITE State=UP PriorityTier=2 PreemptMode=OFF
 """
 CGROUPS = "CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\nCgroupAutomount=no\n"
 
@@ -175,7 +180,9 @@ def _write(base: Path) -> None:
     for number in range(GPUS):
         os.mknod(base / "gpus" / f"nvidia{number}", 0o666 | 0o020000, os.makedev(1, 3))
     nodes = "\n".join(f"NodeName={name} NodeAddr={ADDRESSES[name]} Port=17000" for name in NODES)
-    (base / "slurm.conf").write_text(CONFIG.format(base=base, nodes=nodes, gpus=GPUS, kill_wait=KILL_WAIT_S))
+    (base / "slurm.conf").write_text(
+        CONFIG.format(base=base, nodes=nodes, gpus=GPUS, kill_wait=KILL_WAIT_S, grace=GRACE_S)
+    )
     (base / "cgroup.conf").write_text(CGROUPS)
     (base / "gres.conf").write_text(f"NodeName=gpu[01-04] Name=gpu Type=h100 File={base}/gpus/nvidia[0-{GPUS - 1}]\n")
     names = "".join(f"{address} {name}\n" for name, address in ADDRESSES.items())

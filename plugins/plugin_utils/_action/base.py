@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ansible.errors import AnsibleActionFail
+from ansible.inventory.host import Host
 from ansible.utils.vars import transform_to_native_types
 
 from .._findings.errors import UserError
 from . import output_format
+from .command_line import GROUPS
 from .connection import ModuleRunner
 from .controller import end_with_controller, end_without_reader, print_lines_at_once
 
@@ -66,6 +68,15 @@ class Action(ModuleRunner):
     def host_values(self, host: str, names: Iterable[str], variables: Mapping[str, Any]) -> dict[str, Any]:
         """Return those of the variables that are set for a host; they may refer to defaults of roles."""
         raw = raw_values(host, variables)
+        return self._values(raw, names, raw, dict(variables))
+
+    def group_values(self, group: str, names: Iterable[str], variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of the variables that a host of a group of an allocation would have, before it has nodes."""
+        if group not in GROUPS:
+            return {}
+        host = Host(group)
+        host.add_group(GROUPS[group])
+        raw = self._task.get_variable_manager().get_vars(host=host, include_hostvars=False)
         return self._values(raw, names, raw, dict(variables))
 
     def task_values(self, names: Iterable[str], variables: Mapping[str, Any]) -> dict[str, Any]:

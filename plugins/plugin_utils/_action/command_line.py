@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible import constants, context
+from ansible.inventory.group import Group
 from ansible.module_utils.common.yaml import yaml_load
 from ansible.parsing.splitter import parse_kv
 from ansible.release import __version__ as ansible_core_version
@@ -26,6 +27,10 @@ JOB_ID = "MUSTER_SLURM_JOB_ID"
 OF_ALLOCATION = (JOB_ID, "MUSTER_SLURM_NODE_LIST", "MUSTER_SLURM_CONNECTION")
 # The jobs whose nodes this command's inventories are, which the plugin adds: the next command may be typed elsewhere.
 JOBS: set[str] = set()
+# Why its inventories have no nodes, which of them are of Slurm, and their groups by name; the plugin adds these, too.
+WITHOUT_NODES: list[str] = []
+OF_SLURM: list[str] = []
+GROUPS: dict[str, Group] = {}
 COLLECTION = Path(__file__).resolve().parents[3]
 
 
@@ -50,6 +55,8 @@ def read_command_line(loader: Any, play_variables: Collection[str]) -> CommandLi
         next_environment=_next_environment(),
         host=socket.gethostname(),
         user=_user(),
+        without_nodes=tuple(dict.fromkeys(WITHOUT_NODES)),
+        of_slurm=tuple(dict.fromkeys(OF_SLURM)),
         versions={"muster": _version(), "ansible_core": ansible_core_version, "python": platform.python_version()},
     )
 
@@ -98,6 +105,18 @@ def _collections() -> str | None:
     if installed and not origin.startswith("env"):
         return None
     return os.pathsep.join(([] if installed else [str(beside)]) + [path for path in paths if os.path.isdir(path)])
+
+
+def is_verb() -> bool:
+    """Whether this command is verbs of this collection alone, which say themselves what is wrong."""
+    plays, places = context.CLIARGS.get("args") or (), (COLLECTION, COLLECTION / "playbooks")
+    if isinstance(plays, str):  # the hosts of `ansible`
+        return False
+    names = [str(text) for text in plays]
+    return bool(names) and all(
+        text.startswith("muster.train.") or (text.endswith(".yml") and Path(text).resolve().parent in places)
+        for text in names
+    )
 
 
 def _documented_variables() -> set[str]:

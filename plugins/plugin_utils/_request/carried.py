@@ -78,7 +78,7 @@ def carried_variables(options: Iterable[tuple[str, Mapping[str, object]]]) -> li
 
 def without_launch(verb: str, variables: Iterable[str], typed: Iterable[str]) -> set[str]:
     """Return the variables without what files have for launches, which other verbs ignore; `typed` are in no file."""
-    of_launches = {*parameter_names("launch"), *parameter_names("sweep")}
+    of_launches = {name for verb in ("launch", "sweep", "submit") for name in parameter_names(verb)}
     return {*variables} - (of_launches - {*parameter_names(verb), *typed})
 
 

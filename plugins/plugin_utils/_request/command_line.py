@@ -28,7 +28,7 @@ LIMIT_ADVICE = {
     "setup": "its preflight compares all nodes of the cluster, leave it out or select a part with --tags",
     **{
         verb: f"{verb} contacts no node, leave it out"
-        for verb in ("list", "note", "compare", "report", "doctor", "import")
+        for verb in ("list", "note", "compare", "report", "doctor", "import", "submit")
     },
     "discover": "discover contacts the hosts that it is given, leave it out",
     "teardown": "teardown contacts all nodes of the cluster, leave it out",
@@ -58,6 +58,8 @@ class CommandLine:
     host: str = ""
     user: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    without_nodes: Sequence[str] = ()  # why inventories have no nodes
+    of_slurm: Sequence[str] = ()  # the inventories that are allocations of Slurm
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
 

@@ -18,7 +18,7 @@ NODE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 ADDRESS = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:%@-]{0,254}")
 PORT = re.compile(r"[0-9]{1,5}")
 # The verbs that contact no node of an inventory.
-WITHOUT_NODES = ("list", "note", "compare", "report", "doctor", "import", "discover")
+WITHOUT_NODES = ("list", "note", "compare", "report", "doctor", "import", "discover", "submit")
 
 
 @frozen
@@ -53,10 +53,15 @@ class Inventory:
         return (*self.nodes, *self.spares)
 
 
-def errors(inventory: Inventory, verb: str, sources: Iterable[str]) -> list[str]:
-    """Return what is wrong: most verbs need a node in the group, and `launch` one name for each machine."""
+def errors(inventory: Inventory, verb: str, sources: Iterable[str], reasons: Iterable[str] = ()) -> list[str]:
+    """Return what is wrong: most verbs need a node in the group, and `launch` one name for each machine.
+
+    reasons say of inventories why they have no nodes.
+    """
     lines = []
     if verb not in WITHOUT_NODES and not inventory.nodes:
+        lines += [f"inventory: {reason}" for reason in reasons]
+    if verb not in WITHOUT_NODES and not inventory.nodes and not lines:
         read = ", ".join(sources) or "no inventory"
         lines.append(
             f"inventory: the group 'nodes' is missing or empty (read: {read}); "

@@ -33,6 +33,7 @@ from . import (
     regex,
     run_id,
     run_ids,
+    slurm_values,
     transport_policy,
     value_names,
     variable_names,
@@ -115,6 +116,9 @@ def expected(parameter: Parameter) -> str:
         "names": value_names.EXPECTED,
         "sweep_id": "the name of a sweep such as sweep_20261120_143052[_label]",
         "ranks": rank_list.EXPECTED,
+        "slurm": slurm_values.WORD_EXPECTED,
+        "slurm_time": slurm_values.TIME_EXPECTED,
+        "sbatch_options": slurm_values.OPTIONS_EXPECTED,
         "hosts": "hosts such as head,gpu[01-16] or train@10.0.0.1:2222",
     }[parameter.type]
 
@@ -281,4 +285,7 @@ READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "names": lambda _parameter, raw: value_names.read_names(raw),
     "run_ids": lambda _parameter, raw: run_ids.read_run_ids(raw),
     "ranks": lambda _parameter, raw: rank_list.read_ranks(raw),
+    "slurm": _matching(slurm_values.WORD),
+    "slurm_time": _checked(slurm_values.read_time),
+    "sbatch_options": lambda parameter, raw: slurm_values.check_options(_arguments(parameter, raw)),
 }

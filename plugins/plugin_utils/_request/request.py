@@ -29,6 +29,7 @@ from .run_id import make as make_run_id
 from .run_id import subject_of
 from .secret_options import SECRET_OPTION
 from .settings import Refusal, Setting, refuse_unknown, resolve_parameters, setting_of, setting_values
+from .submit import submit_errors
 from .verbs import LAUNCHES, PROGRAMS, VERBS
 
 SCHEMA = 1
@@ -47,6 +48,7 @@ class Request(TypedDict):
     nodes: list[str]  # in node-rank order, limited by nnodes; except for launch and sweep with the spares
     spares: list[str]  # for launch, which replace refused or lost nodes
     hosts: str  # the pattern for the play on nodes and spares
+    is_in_queue: bool  # whether the run was submitted and is not on nodes yet, or on none that can be asked
     experiment: str | None  # the run's directory on the controller, an absolute path; None without a run ID
     experiments: str  # the directory of all of them
     controller: dict[str, str]  # host and user
@@ -82,13 +84,15 @@ def make_request(
     inventory_variables: Iterable[str] = (),
     earlier: object = None,
     problems: Iterable[str] = (),
+    is_in_queue: bool = False,
 ) -> Request:
     """Return the request, or raise InvalidRequest with the problems that are known already and all others.
 
     extra_vars are `given_variables`, and inventory_variables the names of those that the inventory uses. experiments is
-    an absolute path, and earlier the plan of a run that is launched again, if known.
+    an absolute path, and earlier the plan of a run that is launched again, if known. A run that is_in_queue needs no
+    nodes.
     """
-    launch, sweep = verb in LAUNCHES, verb == "sweep"
+    launch, sweep, submit = verb in LAUNCHES, verb == "sweep", verb == "submit"
     lines: list[str | Refusal] = [*problems, *command_line.errors(verb, line)]
     if words := extra_vars.get("_raw_params"):
         # Where Ansible puts the words of an unquoted value with blanks.
@@ -97,13 +101,16 @@ def make_request(
             "or give one JSON object: -e '{\"NAME\": ...}'"
         )
     refusals = refuse_unknown(verb, extra_vars, {*line.documented, *inventory_variables})
-    defaults = transform_to_native_types(defaults, redact=False) if launch or sweep else {}
+    defaults = transform_to_native_types(defaults, redact=False) if launch or sweep or submit else {}
     settings = resolve_parameters(verb, extra_vars, line.environment, defaults, refusals, earlier)
     if verb in PROGRAMS:
         settings.update(benchmark.decided(verb))
     lines += refusals
-    lines += nodes_errors(inventory, verb, line.inventories)
-    lines += points.errors(settings, inventory) if sweep else contradictions(verb, settings, inventory)
+    lines += nodes_errors(inventory, verb, line.inventories, line.without_nodes) if not is_in_queue else []
+    if sweep or submit:
+        lines += points.errors(settings, inventory) if sweep else submit_errors(settings, line)
+    else:
+        lines += contradictions(verb, settings, inventory)
     if lines:
         raise InvalidRequest(lines)
     values = setting_values(settings)
@@ -114,7 +121,7 @@ def make_request(
     if launch and values["launcher"] == "python" and values["nproc"] is None:
         settings["nproc"] = setting_of(1, DEFAULT)
     run_id = _text(values.get("run_id"))
-    if launch and not run_id:
+    if (launch or submit) and not run_id:
         numbers = _number(values["channels"]), _number(values["threads"])
         subject = subject_of(*numbers, _text(values["script"]), _text(values["module"]))
         subject = "_".join([verb, *filter(None, [_text(values.get("collective"))])]) if verb in PROGRAMS else subject
@@ -131,7 +138,8 @@ def make_request(
         "cluster": cluster_name(line.inventories),
         "nodes": nodes,
         "spares": spares if launch else [],
-        "hosts": _pattern(nnodes, inventory),
+        "hosts": "localhost" if is_in_queue else _pattern(nnodes, inventory),
+        "is_in_queue": is_in_queue,
         "experiment": posixpath.join(experiments, run_id) if run_id else None,
         "experiments": experiments,
         "controller": {"host": line.host, "user": line.user},

@@ -187,6 +187,27 @@ VERBS["sweep"] = (
     OUTPUT,
 )
 
+# A submitted launch is followed by its job. Its nodes are those of the job, so nnodes is how many that gets.
+DECIDED_BY_JOB = ("follow", "all", "wait", "lines", "page", "output")
+OF_SBATCH = (
+    Parameter("partition", "slurm"),
+    Parameter("time", "slurm_time"),
+    Parameter("account", "slurm"),
+    Parameter("qos", "slurm"),
+    Parameter("reservation", "slurm"),
+    Parameter("constraint", "slurm"),
+    Parameter("exclude", "slurm"),
+    Parameter("gpus", "int", minimum=1, maximum=1024),
+    Parameter("gres", "slurm"),
+    Parameter("exclusive", "bool", default=True),
+    Parameter("sbatch_options", "sbatch_options", default=[]),
+)
+VERBS["submit"] = (
+    *OF_SBATCH,
+    *(parameter for parameter in VERBS["launch"] if parameter.name not in DECIDED_BY_JOB),
+    OUTPUT,
+)
+
 
 def parameter_names(verb: str) -> list[str]:
     """Return the names of a verb's parameters."""

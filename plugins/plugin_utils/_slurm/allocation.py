@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
@@ -12,8 +11,10 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from ansible_collections.muster.train.plugins.module_utils._text.stamps import utc
 
 from .._findings.errors import UserError, display
+from .command import RunCommand
 from .host_list import expand_host_list
-from .job import FORMAT, SlurmJob, job_of_environment, parse_gpus, parse_jobs, parse_kill_wait
+from .job import SlurmJob, job_of_environment, parse_gpus, parse_kill_wait
+from .queue import describe_wait, find_by_id, find_by_name, newest, of_run
 
 # How a controller reaches the nodes: by steps of the job, by ssh, or by files that it shares with them.
 SRUN, SSH, LOCAL = "srun", "ssh", "local"
@@ -23,13 +24,17 @@ BY_CONNECTION: dict[str, dict[str, Any]] = {
     SSH: {},
     LOCAL: {"ansible_connection": "local", "launch_starter": "slurm"},
 }
-# Runs a command of Slurm and returns what it prints; raises UserError where it fails.
-RunCommand = Callable[[Sequence[str]], str]
+NO_ALLOCATION = (
+    "there is no allocation: SLURM_JOB_ID is not set; start inside salloc, put the launch into the queue "
+    "(muster.train.submit), name a submitted run (-e run_id=RUN_ID), or give the job with job_id or job_name "
+    "(MUSTER_SLURM_JOB_ID, MUSTER_SLURM_JOB_NAME)"
+)
 
 
 @frozen
 class Allocation:
-    """The nodes, head first, the variables of all of them, and the job's ID; note says why there are no nodes."""
+    """The nodes, head first, the variables of all of them, and the job's ID, by which the next commands find it;
+    note says why there are no nodes."""
 
     nodes: Sequence[str]
     variables: Mapping[str, Any] = field(default_factory=dict)
@@ -39,24 +44,39 @@ class Allocation:
 
 @frozen
 class Wanted:
-    """Which allocation is wanted: by the number of its job, by the job's name, or as a list of nodes."""
+    """Which allocation is wanted: by the number of its job, by the job's name, as a list of nodes, or that of a run.
+
+    run_id may be anything that a user has typed. What is left of a run whose job has ended needs no nodes.
+    """
 
     job_id: str | None = None
     job_name: str | None = None
     node_list: str | None = None
+    run_id: object = None
 
 
 def find_allocation(wanted: Wanted, connection: str, environment: Mapping[str, str], run: RunCommand) -> Allocation:
     """Return the allocation that is wanted, by default that of the environment; raise UserError without one."""
     if wanted.node_list and connection != SRUN:
         return Allocation(_nodes(wanted.node_list), BY_CONNECTION[connection])
-    job = _find_job(wanted, environment, run)
+    try:
+        submitted = None if wanted.job_id or wanted.job_name else of_run(wanted.run_id, run)
+        job = submitted or _find_job(wanted, environment, run)
+    except UserError as error:
+        if wanted.run_id is None:
+            raise
+        return Allocation([], note=str(error))
+    if job is None:
+        return Allocation([], note=NO_ALLOCATION)
     if job.waits and not (connection == LOCAL and job.nodes):
-        return Allocation([], note=_describe_wait(job))
+        return Allocation([], note=describe_wait(job))
     if not (job.has_nodes or (connection == LOCAL and job.nodes)):
-        raise UserError(_describe_end(job))
+        if wanted.run_id is None:
+            raise UserError(_describe_end(job))
+        return Allocation([], note=_describe_end(job))
+    number = None if submitted else job.number
     if connection == LOCAL:
-        return Allocation(_nodes(job.nodes), BY_CONNECTION[LOCAL], job=job.number)
+        return Allocation(_nodes(job.nodes), BY_CONNECTION[LOCAL], job=number)
     gpus = parse_gpus(run(["scontrol", "show", "job", "--details", job.number]))
     kill_wait = parse_kill_wait(run(["scontrol", "show", "config"]))
     variables = {
@@ -66,15 +86,13 @@ def find_allocation(wanted: Wanted, connection: str, environment: Mapping[str, s
         **({} if kill_wait is None else {"launch_slurm_kill_wait": kill_wait}),
         **_ranks(gpus),
     }
-    return Allocation(_nodes(job.nodes), variables, job=job.number)
+    return Allocation(_nodes(job.nodes), variables, job=number)
 
 
-def _find_job(wanted: Wanted, environment: Mapping[str, str], run: RunCommand) -> SlurmJob:
+def _find_job(wanted: Wanted, environment: Mapping[str, str], run: RunCommand) -> SlurmJob | None:
     number = wanted.job_id or (None if wanted.job_name else job_of_environment(environment))
-    squeue = ["squeue", "--noheader", "--states=all", f"--format={FORMAT}"]
     if number is not None:
-        # Of a single ID that it does not know, squeue fails; of several, it leaves that one out.
-        jobs = parse_jobs(run([*squeue, f"--jobs={number},{number}"]))
+        jobs = find_by_id(number, run)
         if not jobs:
             raise UserError(
                 f"job {clean(number)} is not known to Slurm, or has ended long ago; list yours with squeue --me"
@@ -83,12 +101,8 @@ def _find_job(wanted: Wanted, environment: Mapping[str, str], run: RunCommand) -
             raise UserError(f"{clean(number)} is {len(jobs)} jobs: expected one; list yours with squeue --me")
         return jobs[0]
     if wanted.job_name is None:
-        raise UserError(
-            "there is no allocation: SLURM_JOB_ID is not set; start inside salloc, or give the job with job_id or "
-            "job_name (MUSTER_SLURM_JOB_ID, MUSTER_SLURM_JOB_NAME)"
-        )
-    named = parse_jobs(run([*squeue, f"--user={os.geteuid()}", f"--name={wanted.job_name}"]))
-    jobs = [job for job in named if job.has_nodes or job.waits] or named[:1]
+        return None
+    jobs = newest(find_by_name(wanted.job_name, run))
     if len(jobs) != 1:
         saw = f"jobs {', '.join(job.number for job in jobs)}" if jobs else "none"
         raise UserError(
@@ -108,15 +122,6 @@ def _ranks(gpus: Mapping[str, int]) -> dict[str, Any]:
     """Return one rank per allocated GPU as the default, where all nodes have the same number of them."""
     counts = set(gpus.values())
     return {"launch_defaults": {"nproc": counts.pop()}} if len(counts) == 1 and counts != {0} else {}
-
-
-def _describe_wait(job: SlurmJob) -> str:
-    start = "unknown" if job.start is None else utc(job.start)
-    if job.nodes:
-        return (
-            f"job {job.number} has its nodes, but runs nothing on them now ({job.state}); see squeue --job={job.number}"
-        )
-    return f"job {job.number} has no nodes yet: it waits ({job.reason}); estimated start: {start}"
 
 
 def _describe_end(job: SlurmJob) -> str:

@@ -18,6 +18,8 @@ WAITS = (
     *("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD"),
     *("CONFIGURING", "SUSPENDED", "STOPPED"),
 )
+# What is left of it is being ended, or its data is copied.
+ENDS = ("COMPLETING", "STAGE_OUT")
 # The allocation of a group of nodes, by scontrol show job --details.
 _DETAIL = re.compile(r"^ *Nodes=(\S+) CPU_IDs=\S* Mem=\S* GRES=(\S*)", re.MULTILINE)
 _GPUS = re.compile(r"(?:^|,)gpu(?::[^:,()]+)?:([0-9]{1,4})(?=[(,]|$)")
@@ -44,6 +46,11 @@ class SlurmJob:
     def has_nodes(self) -> bool:
         """Whether its nodes can be used."""
         return self.state in RUNS and bool(self.nodes)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its nodes are free of it."""
+        return self.state not in (*RUNS, *WAITS, *ENDS)
 
     @property
     def waits(self) -> bool:

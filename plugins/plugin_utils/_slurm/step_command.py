@@ -15,6 +15,8 @@ NOT_STARTED = 255
 # The variables of Slurm's commands, and which of them stay: where the cluster is, and how users are known to it.
 FOREIGN = ("SLURM_", "SRUN_", "SQUEUE_", "SCONTROL_", "SCANCEL_")
 KEPT = ("SLURM_CONF", "SLURM_CLUSTERS", "SLURM_JWT", "SLURM_TIME_FORMAT")
+# Options of sbatch that would make of a submitted launch several jobs, one elsewhere, or one that is waited for.
+OF_SBATCH = ("SBATCH_ARRAY_INX", "SBATCH_CLUSTERS", "SBATCH_ERROR", "SBATCH_EXCLUSIVE", "SBATCH_WAIT")
 # What a step gets of the environment here; a login on the node has as much.
 EXPORTED = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "PATH")
 # It repeats the exit code, as one line on stderr that the command did not print.
@@ -33,7 +35,9 @@ def srun(names: Iterable[str], environment: Mapping[str, str]) -> list[str]:
 
 def without_options(environment: Mapping[str, str]) -> list[str]:
     """Return the beginning of a command line of any command of Slurm: as if none of its options were set here."""
-    removed = sorted(name for name in environment if name.startswith(FOREIGN) and name not in KEPT)
+    removed = sorted(
+        name for name in environment if name in OF_SBATCH or (name.startswith(FOREIGN) and name not in KEPT)
+    )
     return ["env", *(word for name in removed for word in ("-u", name))]
 
 

@@ -79,14 +79,16 @@ def read_options(play: Play, node: str, run_id: str | None) -> dict[str, Any]:
 
 
 @ask("run_info", patience_s)
-def read(play: Play, node: str) -> dict[str, Any]:
-    """Read the run that was asked for, or the node's newest."""
-    return read_options(play, node, play.request.get("run_id"))
+def read(play: Play, node: str) -> dict[str, Any] | None:
+    """Read the run that was asked for, or the node's newest; of one in Slurm's queue no node knows."""
+    return None if play.request.get("is_in_queue") else read_options(play, node, play.request.get("run_id"))
 
 
 @Conclude
 def choose_by_head(play: Play) -> Conclusion:
     """Choose the run by the nodes of which one is the head, and whom else to ask: all, where they do not know it."""
+    if play.request.get("is_in_queue"):
+        return Conclusion(result=ChosenRun(play.request["run_id"], play.heads[0], play.heads, []).to_dict())
     infos = read_infos((node, plain(play.read_answer(node, READ[-1]))) for node in play.heads)
     others = others_of(play)
     try:

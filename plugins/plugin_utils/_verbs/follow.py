@@ -37,6 +37,7 @@ from .._results.progress import (
     status_text,
 )
 from .._text.table import aligned, one_line
+from . import submitted
 from .find import infos_of, shared_answer, subject
 from .reading import SILENT_AFTER_S, RunReader
 from .step import Conclude, Conclusion, Play, Unreachable
@@ -181,6 +182,8 @@ def await_start(play: Play) -> Conclusion:
 @Conclude
 def watch(play: Play) -> Conclusion:
     """Follow the run until it ends, the user interrupts, or its runner is gone; fail if it cannot be read for long."""
+    if play.request.get("is_in_queue"):
+        return submitted.follow(play)
     run_id, _head = subject(play)
     if play.request["verb"] in LAUNCHES and not play.parameters["follow"]:
         # A run that is followed shows by itself whether it has started.

@@ -26,6 +26,7 @@ from .._sweep.text import summary
 from .._text.table import table
 from .experiments import directories
 from .step import Conclude, Conclusion, Play
+from .submitted import QUEUED
 
 MOST_UNSEEN, MOST_SWEEPS = 3, 8
 PARAMETERS = [name for name in parameter_names("launch") if name not in NOT_LISTED]
@@ -67,7 +68,8 @@ def _update_line(entry: ExperimentSummary, request: Mapping[str, Any]) -> str:
     """Return since when a run has not been looked at, and the command that does."""
     call = request.get("call") if entry.options is None else call_with(entry.options, request)
     at = f", at {minute(entry.looked)} UTC" if entry.looked else ""
-    return clean(f"as last seen{at}; to update it: {command('collect', entry.run_id, call)}")
+    verb = "status" if entry.verdict == QUEUED else "collect"
+    return clean(f"as last seen{at}; to update it: {command(verb, entry.run_id, call)}")
 
 
 def _sweep_lines(paths: Sequence[Path], play: Play) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +31,18 @@ from .._request.run_id import is_new
 from .._request.settings import named_in_templates
 from .._request.verbs import LAUNCHES, VERBS, parameter_names
 from .._results.ranks import possible_heads
+from .._slurm.submission import Submission
 from .._text.plain import plain
 from .step import Conclude, Conclusion, Play
+from .submitted import OF_QUEUE, read_submission
 
 EXPERIMENTS, DEFAULTS, PORT_RANGE = "launch_experiments_dir", "launch_defaults", "launch_port_range"
 ADDRESS = ("ansible_host", "ansible_port")
 # The verbs that show or save the ranks' environment, and the variables of a node that it comes from.
-SAVING = (*LAUNCHES, "sweep", "detect", "preflight")
+SAVING = (*LAUNCHES, "sweep", "submit", "detect", "preflight")
 SAVED_OF_NODE = ("launch_env", "launch_node_env")
 # The verbs that record. Launch and collect are of no use where nothing can be written; follow only warns.
-RECORDING = (*LAUNCHES, "sweep", "follow", "collect", "stacks")
+RECORDING = (*LAUNCHES, "sweep", "submit", "follow", "collect", "stacks")
 
 
 @functools.partial(Conclude, makes_request=True)
@@ -56,8 +58,8 @@ def check(play: Play) -> Conclusion:
         raise UserError(f"launch__verb: expected one of {', '.join(VERBS)}, saw {verb!r}; import the verb's playbook")
     groups = [list(play.groups.get(group, [])) for group in ("nodes", "spares")]
     nodes, spares = groups
-    # The cluster's policy is its first node's; `list` works without a cluster.
-    read = functools.partial(play.read_tagged, nodes[0]) if nodes else play.read_policy
+    # The cluster's policy is its first node's; `list` works without a cluster, and before a job has nodes.
+    read = functools.partial(play.read_tagged, nodes[0]) if nodes else functools.partial(_read_group, play)
     policy = read([EXPERIMENTS, DEFAULTS])
     experiments = os.path.abspath(os.path.expanduser(str(policy.get(EXPERIMENTS) or "experiments")))
     defaults = policy.get(DEFAULTS, {})
@@ -70,6 +72,8 @@ def check(play: Play) -> Conclusion:
         saved = [(name, host[name]) for host in hosts.values() for name in SAVED_OF_NODE if name in host]
         problems += refuse_encrypted([(DEFAULTS, defaults), *saved])
     plan = _plan(experiments, extra_vars.get("run_id"))
+    submission = read_submission(experiments, extra_vars.get("run_id"))
+    is_in_queue = submission is not None and verb in OF_QUEUE and not _is_on_nodes(submission, plan, groups, verb)
     request = make_request(
         verb,
         line,
@@ -78,11 +82,13 @@ def check(play: Play) -> Conclusion:
         inventory=Inventory(*(tuple(_host(name, hosts[name]) for name in group) for group in groups)),
         experiments=experiments,
         inventory_variables=_inventory_variables(play, extra_vars.keys() - {*parameter_names(verb), *line.documented}),
-        earlier=plan if verb == "launch" else None,
+        earlier=plan if verb in ("launch", "submit") else None,
         problems=problems,
+        is_in_queue=is_in_queue,
     )
     warnings, run_id = _recording_warnings(play, request), str(request["run_id"])
-    if verb == "launch" and extra_vars.get("run_id") and not plan and not is_new(run_id, line.now):
+    is_known = plan is not None or submission is not None
+    if verb == "launch" and extra_vars.get("run_id") and not is_known and not is_new(run_id, line.now):
         warnings.append(
             f"there is no plan of {run_id} in {experiments}: if it was launched before, its parameters are not known "
             f"here; to reuse them, collect it first: {command('collect', run_id, request['call'])}"
@@ -90,13 +96,18 @@ def check(play: Play) -> Conclusion:
     result: dict[str, Any] = {
         "request": request,
         "request_token": line.nonce,
-        "heads": possible_heads(plan, nodes, spares),
+        "heads": ["localhost"] if is_in_queue else possible_heads(plan, nodes, spares),
     }
     if verb in SAVING:
         result["defaults"] = plain(defaults or {})
     if verb == "preflight":
         result["first_port"] = _first_port(read([PORT_RANGE]))
     return Conclusion(result=result, warnings=warnings)
+
+
+def _read_group(play: Play, names: Sequence[str]) -> dict[str, Any]:
+    """Return variables as a node would have them, where there is none."""
+    return {**play.read_policy(names), **play.read_group("nodes", names)}
 
 
 def _host(name: str, variables: Mapping[str, Any]) -> InventoryHost:
@@ -121,6 +132,15 @@ def _plan(experiments: str, run_id: object) -> dict[str, Any] | None:
     return plan if isinstance(plan, dict) else None
 
 
+def _is_on_nodes(
+    submission: Submission, plan: Mapping[str, Any] | None, groups: Iterable[Collection[str]], verb: str
+) -> bool:
+    """Whether nodes are asked about a submitted run, not Slurm: the inventory has some on which it was launched."""
+    if plan is None or verb == "follow":  # which reads what the launch in the job prints
+        return False
+    return submission.is_launched(plan) and not {*itertools.chain(*groups)}.isdisjoint(plan.get("nodes") or ())
+
+
 def _first_port(policy: Mapping[str, Any]) -> int | None:
     """Return the first port of runs; None if the range is not valid, which the checks report with its reason."""
     try:
@@ -135,7 +155,8 @@ def _recording_warnings(play: Play, request: Request) -> list[str]:
     if verb not in RECORDING:
         return []
     try:
-        try_writing(Path(request["experiments"]), EXPERIMENTS, verb in (*LAUNCHES, "sweep") and not play.is_checked)
+        is_made = verb in (*LAUNCHES, "sweep", "submit") and not play.is_checked
+        try_writing(Path(request["experiments"]), EXPERIMENTS, is_made)
         if request["experiment"]:
             try_writing(Path(request["experiment"]), EXPERIMENTS, make=False)
     except UserError as error:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from .._findings.errors import UserError
 from .._results.slot_queue import queue_data, queue_lines
+from . import submitted
 from .find import chosen, infos_of
 from .overview import Overview
 from .record import record_run
@@ -21,6 +22,8 @@ from .step import Conclude, Conclusion, Play, WantedFile
 @Conclude
 def report(play: Play) -> Conclusion:
     """Show the run, and record what was seen of it: `list` shows that."""
+    if play.request.get("is_in_queue"):
+        return submitted.report(play)
     run_id, infos = chosen(play)["run_id"], infos_of(play)
     overview = Overview.of(play, run_id, infos)
     files: Sequence[WantedFile] = ()
@@ -29,7 +32,7 @@ def report(play: Play) -> Conclusion:
         files = record_run(play, infos, run_id, only_known=True).files
     return Conclusion(
         lines=overview.lines(waiting=queue_lines(overview.infos)),
-        document={**overview.document(), "waiting": queue_data(overview.infos)},
+        document={**overview.document(), "waiting": queue_data(overview.infos), "job": submitted.data(play, run_id)},
         files=[dataclasses.replace(file, is_needed=False) for file in files],
         result={"run_id": run_id, "verdict": overview.verdict.to_dict()},
     )

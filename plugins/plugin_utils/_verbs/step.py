@@ -75,7 +75,9 @@ class Play:
     templates as they are. read_answer(host, name) returns what a task has registered for a host, None if there is
     nothing, or only of an earlier verb of this command; copy what you need of it with `plain`. run_command(argv,
     seconds) runs a command on the controller, in the C locale and without input; it returns the standard output, None
-    if the command is not installed, and spawn_command(argv) starts one that outlives this command. cli_options are
+    if the command is not installed, and spawn_command(argv) starts one that outlives this command. run_slurm(argv) does
+    so for a command of Slurm, and raises UserError where it fails. read_group(group, names) returns what those of the
+    variables would be for a host of a group that may have none. cli_options are
     Ansible's, by its names for them. derive_key(subject) returns a secret of this command, the same one for every host,
     which is kept nowhere. channel is shared by the hosts of a step. clock returns seconds, of which only differences
     mean something, and pause waits.
@@ -103,6 +105,8 @@ class Play:
     cli_options: Mapping[str, Any] = field(default_factory=dict)
     launch_defaults: Mapping[str, Any] = field(default_factory=dict)  # of the role `launch`
     run_command: Callable[[Sequence[str], float], str | None] = lambda _argv, _timeout_s: None
+    run_slurm: Callable[[Sequence[str]], str] = lambda _argv: ""
+    read_group: Callable[[str, Iterable[str]], dict[str, Any]] = lambda _group, _names: {}
     spawn_command: Callable[[Sequence[str]], Spawned] = lambda _argv: Spawned(lambda: True, lambda: "")
     derive_key: Callable[[str], str] = lambda _subject: ""
 

@@ -4,7 +4,8 @@
 `find` asks the head. If it knows the run, that is announced (`announce_by_head`), the head stops it (`stop_by_head`),
 and `choose_rest` names the nodes on which a stop still has something to look for. If no head knows it, `find` chooses
 the run among those of all nodes, and that is announced (`announce`). The nodes that are left are stopped themselves
-(`stop_rest`), and what has become of the run is recorded and shown (`report`).
+(`stop_rest`), and what has become of the run is recorded and shown (`report`). The job of a submitted run ends with it
+(`end_job`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.known import
 
 from .._results import report as texts
 from .._results.by_head import unfinished_nodes
+from . import submitted
 from .find import READ, ChosenRun, chosen, infos_of, latest, launch_policy, others_of
 from .overview import Overview
 from .record import record_run
@@ -28,21 +30,23 @@ ANSWERS = ("launch__rest", "launch__stopped", *READ)
 def announce_by_head(play: Play) -> Conclusion:
     """Say whom the stop asks, and for how long it may take, where the head knows the run."""
     choice = ChosenRun.read(play)
-    return _announce(play, choice.run_id) if choice and choice.run_id else Conclusion()
+    is_on_nodes = choice and choice.run_id and not play.request.get("is_in_queue")
+    return _announce(play, choice.run_id) if choice and is_on_nodes else Conclusion()
 
 
 @ask("run_stop")
 def stop_by_head(play: Play, node: str) -> dict[str, Any] | None:
     """Stop the run on its head, if that knows it."""
     choice = ChosenRun.read(play)
-    return _options(play, node, choice.run_id) if choice and choice.run_id else None
+    is_on_nodes = choice and choice.run_id and not play.request.get("is_in_queue")
+    return _options(play, node, choice.run_id) if choice and is_on_nodes else None
 
 
 @Conclude
 def choose_rest(play: Play) -> Conclusion:
     """Choose the nodes where something may be left after the head has stopped its run."""
     choice = ChosenRun.read(play)
-    if choice is None or choice.run_id is None:
+    if choice is None or choice.run_id is None or play.request.get("is_in_queue"):
         return Conclusion(result=choice.to_dict() if choice else {})
     infos, others = infos_of(play, ANSWERS, choice.heads), others_of(play)
     head = next((info for info in infos if info.run.run_id == choice.run_id and info.nodes), None)
@@ -68,6 +72,8 @@ def stop_rest(play: Play, node: str) -> dict[str, Any] | None:
 @Conclude
 def report(play: Play) -> Conclusion:
     """Show what has become of the run, and record it; fail if a node of it was not reached."""
+    if play.request.get("is_in_queue"):
+        return Conclusion()
     run_id, infos = chosen(play)["run_id"], infos_of(play, ANSWERS)
     overview = Overview.of(play, run_id, infos)
     record = record_run(play, infos, run_id)
@@ -78,6 +84,13 @@ def report(play: Play) -> Conclusion:
         links=record.links,
         failure=overview.missing("the run was not reached"),
     )
+
+
+@Conclude
+def end_job(play: Play) -> Conclusion:
+    """End the job that the run was submitted as, after the run if that is on nodes."""
+    run_id = play.request.get("run_id") or chosen(play)["run_id"]
+    return submitted.end(play, str(run_id)) if run_id else Conclusion()
 
 
 def _announce(play: Play, run_id: str | None) -> Conclusion:

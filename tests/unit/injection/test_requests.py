@@ -77,7 +77,7 @@ def means(parameter: Parameter, text: object) -> object:
         return str(text).lower() in ("yes", "true", "1", "on")
     if parameter.type == "int":
         return int(str(text))
-    if parameter.type == "arguments":
+    if parameter.type in ("arguments", "sbatch_options"):
         return json.loads(str(text)) if str(text).lstrip().startswith("[") else shlex.split(str(text))
     if parameter.type == "names":
         return read_names(text)

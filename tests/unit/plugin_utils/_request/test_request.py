@@ -31,6 +31,7 @@ def test_the_whole_request() -> None:
         "nodes": ["node0", "node1"],
         "spares": [],
         "hosts": "nodes",
+        "is_in_queue": False,
         "experiment": f"/home/ann/experiments/{RUN_ID}_base_0000",
         "experiments": "/home/ann/experiments",
         "controller": {"host": "laptop", "user": "ada"},

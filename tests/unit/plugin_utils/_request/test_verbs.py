@@ -19,7 +19,9 @@ def test_the_launch_parameters() -> None:
 
 def test_the_other_verbs() -> None:
     names = {
-        verb: [p.name for p in table] for verb, table in verbs.VERBS.items() if verb not in (*verbs.LAUNCHES, "sweep")
+        verb: [p.name for p in table]
+        for verb, table in verbs.VERBS.items()
+        if verb not in (*verbs.LAUNCHES, "sweep", "submit")
     }
     assert names == {
         "status": ["run_id", "all", "output"],
@@ -65,6 +67,13 @@ def test_a_sweep_takes_what_each_of_its_runs_may_have() -> None:
     assert names[:5] == ["sweep", "repeat", "shuffle", "objective", "search"]
     assert names[5:11] == ["trials", "prune", "max_failures", "pause", "confirm_points", "preflight"]
     assert set(LAUNCH) - set(names) == {"follow", "all", "lines", "page", "run_id"}
+
+
+def test_a_submission_takes_what_its_launch_and_its_job_may_have() -> None:
+    names = [parameter.name for parameter in verbs.VERBS["submit"]]
+    of_job = "partition time account qos reservation constraint exclude gpus gres exclusive sbatch_options"
+    assert " ".join(names[:11]) == of_job
+    assert set(LAUNCH) - set(names) == {"follow", "all", "wait", "lines", "page"}
 
 
 def test_the_environment_variables() -> None:

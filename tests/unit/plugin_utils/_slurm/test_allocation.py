@@ -23,6 +23,7 @@ NEVER_RAN = "6|CANCELLED|None||1796004000|1796004100|10:00|train\n"
 GPUS = "     Nodes=gpu[01-02] CPU_IDs=0-7 Mem=0 GRES=gpu:h100:2(IDX:0-1)\n"
 MIXED = "Nodes=gpu01 CPU_IDs=0 Mem=0 GRES=gpu:2(IDX:0-1)\nNodes=gpu02 CPU_IDs=0 Mem=0 GRES=gpu:1(IDX:0)\n"
 KILL_WAIT = {"launch_slurm_kill_wait": 30}
+RUN_ID = "train_20261120_143052_3f9a"
 SHELL = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "gpu[01-02]"}
 
 
@@ -90,6 +91,35 @@ def test_a_job_that_waits_has_no_nodes(queue: str) -> None:
     assert waiting.note
 
 
+def test_without_an_allocation_there_are_no_nodes() -> None:
+    nowhere = allocation(RUNNING)
+    assert (nowhere.nodes, nowhere.variables) == ([], {})
+    assert nowhere.note
+
+
+def test_the_job_of_a_submitted_run_wins_over_that_of_the_shell() -> None:
+    slurm = Slurm(RUNNING, GPUS)
+    of_run = find_allocation(Wanted(run_id=RUN_ID), "srun", SHELL, slurm.run)
+    assert slurm.calls[0][-1] == f"--name={RUN_ID}"
+    # The next commands find it by the run, too.
+    assert (of_run.nodes, of_run.job) == (["gpu01", "gpu02"], None)
+
+
+def test_a_run_that_was_not_submitted_is_in_the_allocation_of_the_shell() -> None:
+    def run(argv: Sequence[str]) -> str:
+        return "" if argv[-1].startswith("--name=") else Slurm(RUNNING, GPUS).run(argv)
+
+    assert find_allocation(Wanted(run_id=RUN_ID), "srun", SHELL, run).job == "7"
+
+
+@pytest.mark.parametrize("wanted", [Wanted(run_id=RUN_ID), Wanted(job_id="6", run_id=RUN_ID)])
+@pytest.mark.parametrize("queue", [ENDED, ""])
+def test_what_is_left_of_a_run_needs_no_nodes(wanted: Wanted, queue: str) -> None:
+    left = find_allocation(wanted, "srun", {}, Slurm(queue).run)
+    assert left.nodes == []
+    assert left.note
+
+
 def test_by_ssh_and_on_shared_files() -> None:
     by_ssh = allocation(RUNNING, job_id="7", connection="ssh")
     assert by_ssh.variables == {"launch_slurm_end": "2026-11-30T02:12:00Z", **KILL_WAIT}
@@ -100,7 +130,6 @@ def test_by_ssh_and_on_shared_files() -> None:
 
 
 CASES: dict[str, Callable[[], Any]] = {
-    "outside of an allocation": lambda: allocation(RUNNING),
     "a job that is not known": lambda: allocation("", job_id="99"),
     "an array": lambda: allocation(RUNNING + WAITING, job_id="7"),
     "a job that has ended": lambda: allocation(ENDED, job_id="6"),

@@ -15,6 +15,10 @@ SALLOC = {
     "SLURM_NNODES": "4",
     "SLURM_CONF": "/etc/slurm.conf",
     "SRUN_EXPORT_ENV": "ALL",
+    "SBATCH_ACCOUNT": "train",
+    "SBATCH_ARRAY_INX": "1-3",
+    "SBATCH_WAIT": "1",
+    "SBATCH_WAIT_ALL_NODES": "1",
     "A": "1",
 }
 
@@ -22,7 +26,7 @@ SALLOC = {
 def test_srun_takes_nothing_from_the_shell_but_where_the_cluster_is() -> None:
     line = srun(["HOME", "PATH"], SALLOC)
     removed = [line[index + 1] for index, word in enumerate(line) if word == "-u"]
-    assert removed == ["SLURM_JOB_ID", "SLURM_NNODES", "SRUN_EXPORT_ENV"]
+    assert removed == ["SBATCH_ARRAY_INX", "SBATCH_WAIT", "SLURM_JOB_ID", "SLURM_NNODES", "SRUN_EXPORT_ENV"]
     assert line[-3:] == ["SLURM_EXIT_ERROR=255", "srun", "--export=HOME,PATH"]
 
 
