@@ -30,6 +30,7 @@ from .._report.numbers import points_csv, sweep_numbers
 from .._request.secret_options import SECRET_OPTION
 from .._request.verbs import TPE
 from .._sweep import folder, outcome, record, text
+from .._sweep.child import refuse_questions
 from .._sweep.command import SweepCommand
 from .._sweep.record import Point
 from .._sweep.search import choose
@@ -39,14 +40,12 @@ from .step import Conclude, Conclusion, Play
 
 # What a sweep needs of its launches, whatever the cluster's defaults are.
 FOLLOWED = {"follow": True, "all": False, "lines": 0}
-# Options with which Ansible asks for a password.
-ASKING = {"ask_pass": "-k", "become_ask_pass": "-K", "ask_vault_pass": "-J"}
 
 
 @Conclude
 def run(play: Play) -> Conclusion:
     """Run what has not succeeded of a sweep: a new one, or one that the same command has begun."""
-    _refuse_questions(play.cli_options)
+    refuse_questions("a sweep", play.cli_options)
     planned, experiments = record.plan_sweep(play.request), Path(play.request["experiments"])
     if needs_study := planned.search == TPE or bool(play.parameters["prune"]):
         require_optuna(planned.search)
@@ -65,17 +64,6 @@ def run(play: Play) -> Conclusion:
         failure = _run_points(command, play.parameters)
         conclusion = _report(command, play.width) if failure is None else Conclusion(failure=failure)
     return dataclasses.replace(conclusion, document=_document(command), is_changed=command.sweep != before)
-
-
-def _refuse_questions(options: Mapping[str, Any]) -> None:
-    """Refuse options with which Ansible would ask for a password at each launch."""
-    asking = [name for option, name in ASKING.items() if options.get(option)]
-    asking += ["--vault-id" for vault in options.get("vault_ids") or () if str(vault).endswith("prompt")]
-    if asking:
-        raise UserError(
-            f"{asking[0]}: a sweep runs many commands, which cannot ask for a password; give it in a file: "
-            "--connection-password-file, --become-password-file or --vault-password-file"
-        )
 
 
 def _beginning(command: SweepCommand) -> str:
