@@ -43,6 +43,7 @@ KEYS: dict[str, dict[str, Any]] = {
     "launch": {**OF_RUN, "plan": None},
     "benchmark": {**OF_RUN, "plan": None, "benchmark": None},
     "pairs": {**OF_RUN, "plan": None, "pairs": None},
+    "accept": {"folder": None, "page": None, "acceptance": None},
     "status": {**OF_RUN, "waiting": []},
     **dict.fromkeys(("follow", "stop", "collect"), OF_RUN),
     "sweep": OF_SWEEP,

@@ -40,7 +40,7 @@ ADDRESS = ("ansible_host", "ansible_port")
 SAVING = (*LAUNCHES, "sweep", "detect", "preflight")
 SAVED_OF_NODE = ("launch_env", "launch_node_env")
 # The verbs that record. Launch and collect are of no use where nothing can be written; follow only warns.
-RECORDING = (*LAUNCHES, "sweep", "follow", "collect", "stacks")
+RECORDING = (*LAUNCHES, "sweep", "accept", "follow", "collect", "stacks")
 
 
 @functools.partial(Conclude, makes_request=True)
@@ -135,7 +135,9 @@ def _recording_warnings(play: Play, request: Request) -> list[str]:
     if verb not in RECORDING:
         return []
     try:
-        try_writing(Path(request["experiments"]), EXPERIMENTS, verb in (*LAUNCHES, "sweep") and not play.is_checked)
+        try_writing(
+            Path(request["experiments"]), EXPERIMENTS, verb in (*LAUNCHES, "sweep", "accept") and not play.is_checked
+        )
         if request["experiment"]:
             try_writing(Path(request["experiment"]), EXPERIMENTS, make=False)
     except UserError as error:
