@@ -14,11 +14,9 @@ from ..._text.table import node_names
 from ..benchmark.outcome import is_alike
 from ..benchmark.text import bandwidth, curve_of
 from .acceptance import Acceptance, Change
-from .outcome import SETUP, StageOutcome
+from .outcome import MOST_NAMES, SETUP, StageOutcome
 from .profile import PAIRS, PREFLIGHT, STAGES
 from .text import threshold_text
-
-MOST_NAMES = 8
 
 
 def changes_between(before: Acceptance, now: Acceptance) -> list[Change]:

@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import replace
 
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._report import charts
+from ansible_collections.muster.train.plugins.plugin_utils._report.accept.changes import changes_between
 from ansible_collections.muster.train.plugins.plugin_utils._report.accept.page import render
 from ansible_collections.muster.train.plugins.plugin_utils._report.accept.profile import StageThreshold
 from ansible_collections.muster.train.tests.support.accept_parts import SOURCE, acceptance, documents, refused
+
+CHANGES = "<caption><span>Before and now"
 
 
 def test_the_verdict_is_first() -> None:
@@ -38,6 +42,12 @@ def test_each_benchmark_has_a_curve_and_that_of_the_time_before() -> None:
     figures = re.findall(r"<svg.*?</svg>", render(acceptance(), before, ""), re.DOTALL)
     assert ["2026-10-20" in figure for figure in figures] == [True, True, True]
     assert ["expected" in figure for figure in figures] == [True, False, True]
+
+
+def test_a_first_acceptance_has_no_table_of_changes() -> None:
+    before = acceptance(accept_id="accept_20261020_143052")
+    compared = replace(acceptance(), against=before.accept_id, changes=changes_between(before, acceptance()))
+    assert [CHANGES in render(known, None, "") for known in (acceptance(), compared)] == [False, True]
 
 
 def test_what_is_signed_is_the_document() -> None:
