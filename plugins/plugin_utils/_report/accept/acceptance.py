@@ -10,6 +10,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 from ansible_collections.muster.train.plugins.module_utils._records.known import Record, as_dict, parse_json
 
 from .outcome import FAIL, SCHEMA, UNKNOWN, StageOutcome, verdict_of
+from .profile import PREFLIGHT, SCOPES
 
 
 @frozen
@@ -45,6 +46,13 @@ class Acceptance(Record):
     def stage(self, name: str) -> StageOutcome | None:
         """Return a stage by its name."""
         return next((stage for stage in self.stages if stage.name == name), None)
+
+    @property
+    def node_counts(self) -> tuple[int, int]:
+        """How many nodes every benchmark measured, and how many were checked; 0 where none was."""
+        known = {stage.name: stage.measured for stage in self.stages if stage.measured}
+        measured = [known[name]["nnodes"] for name in SCOPES if name in known]
+        return min(measured, default=0), len(as_dict(known.get(PREFLIGHT)).get("nodes", ()))
 
     def to_document(self) -> dict[str, Any]:
         """Return it as `accept.json` has it."""

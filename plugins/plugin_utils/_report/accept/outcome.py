@@ -17,7 +17,7 @@ from ..._sweep.outcome import first_error
 from ..._text.table import names as names_text
 from ..._text.table import one_line
 from ..benchmark.text import bandwidth, curve_of, percent
-from .profile import PAIRS, PREFLIGHT, StageThreshold
+from .profile import PAIRS, PREFLIGHT, SCOPES, StageThreshold
 
 SCHEMA = 1
 FILE = "accept.json"
@@ -50,9 +50,11 @@ class StageOutcome(Record):
 
 
 def verdict_of(stages: Sequence[StageOutcome]) -> str:
-    """Return the verdict on all stages: the worst of those that apply."""
-    known = {stage.verdict for stage in stages if stage.applies}
-    return FAIL if FAIL in known else UNKNOWN if UNKNOWN in known or not known else PASS
+    """Return the verdict on all stages: the worst of those that apply; no pass where no bandwidth was measured."""
+    known = {stage.name: stage.verdict for stage in stages if stage.applies}
+    if FAIL in known.values():
+        return FAIL
+    return UNKNOWN if UNKNOWN in known.values() or not known.keys() & SCOPES.keys() else PASS
 
 
 def judge(name: str, document: Mapping[str, Any], threshold: StageThreshold | None) -> StageOutcome:
@@ -63,6 +65,8 @@ def judge(name: str, document: Mapping[str, Any], threshold: StageThreshold | No
     applies = not (measured is None and errors and {error.get("check") for error in errors} <= ALONE)
     if not applies:
         verdict, reason = UNKNOWN, f"does not apply: {errors[0].get('observed')}"
+    elif verdict == PASS and document.get("failed"):
+        verdict, reason = FAIL, first_error(document)
     elif name == PAIRS and verdict == UNKNOWN:
         applies = measured is None or len(measured["nodes"]) >= FEWEST_TO_COMPARE
     return StageOutcome(
@@ -99,8 +103,11 @@ def _judge_preflight(document: Mapping[str, Any]) -> Judgment:
     if code:
         what = "failed" if code == 1 else "could not be checked"
         return (FAIL if code == 1 else UNKNOWN), f"{names_text(failed, MOST_NAMES)} {what}", measured
-    warned = sum(status in BAD for status in worst.values())
+    warned, off = sum(status in BAD for status in worst.values()), len(document["off"])
     aside = f", {count(warned, 'check')} warned" if warned else ""
+    aside += f", {off} off" if off else ""
+    if not {"pass", "warn"} & {*worst.values()}:
+        return UNKNOWN, f"no check was made{aside}", measured
     return PASS, f"no check failed{aside}", measured
 
 
@@ -148,7 +155,13 @@ def _judge_benchmark(document: Mapping[str, Any], threshold: StageThreshold | No
     wrong = sum(as_dict(row).get("wrong") or 0 for row in benchmark["sizes"])
     if wrong:
         return FAIL, f"the results are wrong: {count(wrong, 'element')}", measured
-    return *_compared(measured, str(limit.get("reason")), threshold), measured
+    verdict, reason = _compared(measured, str(limit.get("reason")), threshold)
+    fabric = as_dict(document.get("transport"))
+    if fabric and fabric["verdict"] != PASS and benchmark["scope"] != "nodes":
+        # A bandwidth by another fabric than that of the plan says nothing of the one that was ordered.
+        verdict = FAIL if FAIL in (verdict, fabric["verdict"]) else UNKNOWN
+        reason = f"{reason}; fabric {fabric['text']}"
+    return verdict, reason, measured
 
 
 def _compared(measured: Mapping[str, Any], limit_reason: str, threshold: StageThreshold | None) -> tuple[str, str]:

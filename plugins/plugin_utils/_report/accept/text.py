@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..._page.page import count
 from ..._results.rows import duration
 from ..._text.table import names as names_text
 from ..benchmark.text import bandwidth, percent
@@ -52,6 +53,9 @@ def conclusion(acceptance: Acceptance) -> str:
         parts.append(f"{names_text(by_verdict[PASS]) or 'nothing'} passed")
     if apart:
         parts.append(f"{names_text(apart)} {'does' if len(apart) == 1 else 'do'} not apply here")
+    measured, checked = acceptance.node_counts
+    if 0 < measured < checked:
+        parts.append(f"only {measured} of {count(checked, 'node')} {'was' if measured == 1 else 'were'} measured")
     if not acceptance.is_complete:
         parts.append("it was interrupted")
     word = {PASS: "accepted", FAIL: "not accepted", UNKNOWN: "undecided"}[acceptance.verdict]

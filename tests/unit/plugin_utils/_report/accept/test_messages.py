@@ -36,6 +36,10 @@ def test_what_is_said_of_an_acceptance() -> None:
         rails=refused("scope", "rails makes groups of one rank on 1 node with 8 ranks per node"),
         pairs={"pairs": outcome(Network(2, 1)).to_dict()},
     )
+    fewer, fallen_back = documents(), documents()["all"]
+    for stage in ("intra", "all"):
+        fewer[stage]["benchmark"]["nnodes"] = 1
+    fallen_back["transport"] = {"verdict": "fail", "text": "not as planned: node1: Socket, expected IB"}
     strict = {"all": StageThreshold(SOURCE, 440.0, 0.95), "rails": StageThreshold(SOURCE, None, 0.8)}
     refused_values = [
         [],
@@ -49,6 +53,8 @@ def test_what_is_said_of_an_acceptance() -> None:
         ("less than is expected", shown(acceptance(thresholds=strict))),
         ("a refusal and a slow node", shown(acceptance(failing))),
         ("wrong results, and stages that do not apply", shown(acceptance(wrong))),
+        ("fewer nodes than were checked", [text.conclusion(acceptance(fewer))]),
+        ("another fabric than that of the plan", shown(acceptance(documents(all=fallen_back)))),
         ("interrupted", [text.conclusion(acceptance(is_complete=False))]),
         ("the end of a stage", [text.ended_line(replace(acceptance().stages[1], elapsed_s=62.4))]),
         ("no earlier one", [text.since(acceptance())]),

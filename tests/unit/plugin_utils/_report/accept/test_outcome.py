@@ -45,6 +45,7 @@ def test_a_cluster_whose_stages_all_pass_is_accepted() -> None:
     [
         ("preflight", preflight_document(report("dgx_h100_ib", late)), "fail"),
         ("preflight", {"code": None, "errors": []}, "unknown"),
+        ("preflight", {**preflight_document(report("dgx_h100_ib")), "results": [], "off": ["disks"]}, "unknown"),
         ("intra", {"benchmark": benchmark(wrong=3).to_dict()}, "fail"),
         ("intra", {"benchmark": None, "errors": [{"check": "verdict", "message": "rank 3 exited"}]}, "fail"),
         ("all", {}, "fail"),
@@ -55,6 +56,26 @@ def test_a_cluster_whose_stages_all_pass_is_accepted() -> None:
 )
 def test_one_stage_decides(stage: str, document: dict[str, Any], verdict: str) -> None:
     assert verdicts(**{stage: document}) == {**PASSED, stage: verdict, "cluster": verdict}
+
+
+@pytest.mark.parametrize("stage", ["preflight", "all", "pairs"])
+def test_a_command_that_failed_after_its_report_is_no_pass(stage: str) -> None:
+    document = {**documents()[stage], "failed": True, "errors": [{"message": "the page could not be written"}]}
+    assert verdicts(**{stage: document})[stage] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("scope", "proved", "verdict"),
+    [("all", "pass", "pass"), ("all", "fail", "fail"), ("rails", "unknown", "unknown"), ("nodes", "unknown", "pass")],
+)
+def test_a_bandwidth_over_a_fabric_that_is_not_that_of_the_plan_is_no_pass(
+    scope: str, proved: str, verdict: str
+) -> None:
+    document = documents()["all"]
+    document["benchmark"]["scope"] = scope
+    document["transport"] = {"verdict": proved, "text": "not as planned: node1: Socket"}
+    assert judge("all", document, StageThreshold(SOURCE, 300.0)).verdict == verdict
+    assert judge("all", document, StageThreshold(SOURCE, 1e6)).verdict == "fail"
 
 
 @pytest.mark.parametrize(
@@ -105,6 +126,11 @@ def test_what_does_not_apply_decides_nothing() -> None:
     alone = refused("scope", "rails makes groups of one rank")
     assert verdicts(rails=alone, pairs=two) == {**PASSED, "rails": "unknown", "pairs": "unknown"}
     assert verdicts(pairs=refused("nodes", "a single node makes no pair")) == {**PASSED, "pairs": "unknown"}
+
+
+def test_a_cluster_of_which_no_bandwidth_was_measured_is_not_accepted() -> None:
+    alone = refused("scope", "all makes groups of one rank")
+    assert verdicts(intra=alone, rails=alone, all=alone)["cluster"] == "unknown"
 
 
 def test_two_nodes_that_do_not_reach_each_other_decide() -> None:
