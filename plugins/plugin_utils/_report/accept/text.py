@@ -31,6 +31,8 @@ REMEDIES = {
 }
 NO_THRESHOLD = f"set what is expected in {VARIABLE} of the inventory (docs/accept.md)"
 
+NO_LIMIT = f"give busbw_gb_per_s alone in {VARIABLE}, or what the limit is computed from (docs/benchmark.md#the-limit)"
+
 
 def threshold_text(threshold: StageThreshold) -> str:
     """Return what is expected of a stage: `at least 440 GB/s and 80 % of the limit`."""
@@ -110,5 +112,9 @@ def remedy(stage: StageOutcome) -> str:
     """Return what to do about a stage that did not pass."""
     if stage.measured is None:
         return f"see {stage.name}.log beside this page"
-    is_open = stage.verdict == UNKNOWN and stage.name in SCOPES and stage.threshold is None
-    return NO_THRESHOLD if is_open else REMEDIES[stage.name]
+    if stage.verdict == UNKNOWN and stage.name in SCOPES:
+        if stage.threshold is None:
+            return NO_THRESHOLD
+        if stage.threshold.of_limit is not None and stage.measured["of_limit"] is None:
+            return NO_LIMIT
+    return REMEDIES[stage.name]

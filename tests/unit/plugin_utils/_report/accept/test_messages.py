@@ -39,6 +39,8 @@ def test_what_is_said_of_an_acceptance() -> None:
     fewer, fallen_back = documents(), documents()["all"]
     for stage in ("intra", "all"):
         fewer[stage]["benchmark"]["nnodes"] = 1
+    limitless = documents()["rails"]
+    limitless["benchmark"]["limit"].update(gb_per_s=None, reason="eth0 does not tell its rate")
     fallen_back["transport"] = {"verdict": "fail", "text": "not as planned: node1: Socket, expected IB"}
     strict = {"all": StageThreshold(SOURCE, 440.0, 0.95), "rails": StageThreshold(SOURCE, None, 0.8)}
     refused_values = [
@@ -55,6 +57,7 @@ def test_what_is_said_of_an_acceptance() -> None:
         ("wrong results, and stages that do not apply", shown(acceptance(wrong))),
         ("fewer nodes than were checked", [text.conclusion(acceptance(fewer))]),
         ("another fabric than that of the plan", shown(acceptance(documents(all=fallen_back)))),
+        ("a limit that is not known", shown(acceptance(documents(rails=limitless)))),
         ("interrupted", [text.conclusion(acceptance(is_complete=False))]),
         ("the end of a stage", [text.ended_line(replace(acceptance().stages[1], elapsed_s=62.4))]),
         ("no earlier one", [text.since(acceptance())]),
