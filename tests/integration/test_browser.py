@@ -147,7 +147,7 @@ CONTRAST = 4.5
             ],
         ),
         (pairs_page, ["Slow or broken: node1", "the darker the slower", "node1 is slow: "]),
-        (accept_page, ["Not accepted: rails and pairs failed", "pairs slow none node1", "name, date, signature"]),
+        (accept_page, ["stages rails and pairs failed", "pairs slow none node1", "name, date, signature"]),
         (preflight_page, ["Not ready for a launch", "nodes that answered 2 of 2", "at least 60.0 s behind"]),
     ],
 )

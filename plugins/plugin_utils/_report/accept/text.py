@@ -48,13 +48,13 @@ def conclusion(acceptance: Acceptance) -> str:
     apart = [stage.name for stage in acceptance.stages if not stage.applies]
     parts = []
     if failed := by_verdict[FAIL]:
-        parts.append(f"{names_text(failed)} failed")
+        parts.append(f"{_stages(failed)} failed")
     if unknown := by_verdict[UNKNOWN]:
-        parts.append(f"{names_text(unknown)} {'is' if len(unknown) == 1 else 'are'} unknown")
+        parts.append(f"{_stages(unknown)} {'is' if len(unknown) == 1 else 'are'} unknown")
     if not failed and not unknown:
-        parts.append(f"{names_text(by_verdict[PASS]) or 'nothing'} passed")
+        parts.append(f"{_stages(by_verdict[PASS])} passed" if by_verdict[PASS] else "nothing passed")
     if apart:
-        parts.append(f"{names_text(apart)} {'does' if len(apart) == 1 else 'do'} not apply here")
+        parts.append(f"{_stages(apart)} {'does' if len(apart) == 1 else 'do'} not apply here")
     measured, checked = acceptance.node_counts
     if 0 < measured < checked:
         parts.append(f"only {measured} of {count(checked, 'node')} {'was' if measured == 1 else 'were'} measured")
@@ -62,6 +62,11 @@ def conclusion(acceptance: Acceptance) -> str:
         parts.append("it was interrupted")
     word = {PASS: "accepted", FAIL: "not accepted", UNKNOWN: "undecided"}[acceptance.verdict]
     return f"{word}: {', '.join(parts)}"
+
+
+def _stages(names: Sequence[str]) -> str:
+    """Return the names of stages as such: one is `all`, and "all failed" would say something else."""
+    return f"stage{'' if len(names) == 1 else 's'} {names_text(names)}"
 
 
 def rows(stages: Iterable[StageOutcome]) -> list[list[str]]:
