@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,16 @@ import pytest
 from ansible_collections.muster.train.plugins.plugin_utils._checks.page import render as render_preflight
 from ansible_collections.muster.train.plugins.plugin_utils._detect.page import render as render_detect
 from ansible_collections.muster.train.plugins.plugin_utils._detect.rdma.page import render as render_rdma
+from ansible_collections.muster.train.plugins.plugin_utils._report.accept.changes import changes_between
+from ansible_collections.muster.train.plugins.plugin_utils._report.accept.page import render as render_acceptance
 from ansible_collections.muster.train.plugins.plugin_utils._report.benchmark.page import render as render_benchmark
 from ansible_collections.muster.train.plugins.plugin_utils._report.difference_page import render_difference
 from ansible_collections.muster.train.plugins.plugin_utils._report.pairs.page import render as render_pairs
 from ansible_collections.muster.train.plugins.plugin_utils._report.run_page import render_run
 from ansible_collections.muster.train.plugins.plugin_utils._report.sweep_page import render as render_sweep
 from ansible_collections.muster.train.plugins.plugin_utils._sweep.difference import compare_sweeps
+from ansible_collections.muster.train.tests.support.accept_parts import SLOW, acceptance, refused
+from ansible_collections.muster.train.tests.support.accept_parts import documents as accept_documents
 from ansible_collections.muster.train.tests.support.benchmark_parts import benchmark
 from ansible_collections.muster.train.tests.support.detect_parts import cluster, dgx_h100, down, mi300x
 from ansible_collections.muster.train.tests.support.pair_networks import Network
@@ -97,6 +102,12 @@ def pairs_page() -> str:
     return render_pairs(outcome(Network(8, 1, bandwidth={(1,): 4.0}, latency={(1,): 3.0})))
 
 
+def accept_page() -> str:
+    known = accept_documents(rails=refused("disks", "/ is full"), pairs={"pairs": outcome(SLOW).to_dict()})
+    before, now = acceptance(accept_id="accept_20261020_143052"), acceptance(known)
+    return render_acceptance(replace(now, against=before.accept_id, changes=changes_between(before, now)), before, "")
+
+
 # The least contrast of a text (WCAG 2.2, 1.4.3).
 CONTRAST = 4.5
 
@@ -136,6 +147,7 @@ CONTRAST = 4.5
             ],
         ),
         (pairs_page, ["Slow or broken: node1", "the darker the slower", "node1 is slow: "]),
+        (accept_page, ["stages rails and pairs failed", "pairs slow none node1", "name, date, signature"]),
         (preflight_page, ["Not ready for a launch", "nodes that answered 2 of 2", "at least 60.0 s behind"]),
     ],
 )
@@ -167,4 +179,4 @@ def test_it_fits_and_can_be_read(
     assert [part for part in texts if part not in text] == []
     if width == 400:
         assert int(hidden) == 0, "a table that can be scrolled says so"
-        assert (int(scrolled) > 0) is (make is not preflight_page)
+        assert (int(scrolled) > 0) is (make not in (preflight_page, accept_page))

@@ -190,7 +190,7 @@ def test_parameters_of_the_other_verbs_are_in_their_row(verb: str) -> None:
     text = rows(VERB_PAGE, "verb")[verb][1]
     for parameter in VERBS[verb]:
         # The page has these once for all verbs, and those of a launch are on their own page.
-        of_launch = verb in ("sweep", "benchmark", "pairs", "submit") and parameter in VERBS["launch"]
+        of_launch = verb in ("sweep", "benchmark", "pairs", "accept", "submit") and parameter in VERBS["launch"]
         assert of_launch or parameter.name in ("run_id", "output") or f"`{parameter.name}=" in text
 
 

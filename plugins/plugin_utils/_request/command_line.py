@@ -18,7 +18,7 @@ from .verbs import LAUNCHES, TAGS, parameter_names
 
 # What to do instead of --limit.
 LIMIT_ADVICE = {
-    "sweep": "use -e nnodes=N for fewer nodes",
+    **dict.fromkeys(("sweep", "accept"), "use -e nnodes=N for fewer nodes"),
     **dict.fromkeys(LAUNCHES, "Ansible would silently leave out nodes, use -e nnodes=N for fewer nodes"),
     "logs": "logs reads all nodes of a run, leave it out or show one node's lines with -e node=NAME",
     "gpus": "gpus shows all nodes of the cluster, leave it out",

@@ -22,6 +22,7 @@ def contradictions(verb: str, settings: Mapping[str, Setting], inventory: Invent
         return [*launch_errors(settings, inventory), *benchmark_errors(settings)]
     lines = _node_errors(settings, inventory)
     errors_of = {
+        "accept": lambda settings: launch_errors(settings, inventory),
         "discover": _discover_errors,
         "shell": _shell_errors,
         "note": _note_errors,

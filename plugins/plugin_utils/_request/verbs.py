@@ -166,6 +166,15 @@ VERBS["pairs"] = (
     BACKEND,
     *OF_PROGRAMS,
 )
+# The stages of an acceptance are a preflight, benchmarks and a search among pairs, which it names and shows itself.
+DECIDED_BY_ACCEPTANCE = ("label", "all", "on_end", "lines", "output")
+VERBS["accept"] = (
+    *(parameter for parameter in VERBS["benchmark"] if parameter.name in ("max_bytes", "iterations")),
+    *(parameter for parameter in VERBS["pairs"] if parameter.name in ("rounds", "tolerance")),
+    BACKEND,
+    *(parameter for parameter in OF_PROGRAMS if parameter.name not in DECIDED_BY_ACCEPTANCE),
+    OUTPUT,
+)
 
 # How a sweep chooses its combinations, the default first.
 GRID, RANDOM, TPE = SEARCHES = ("grid", "random", "tpe")

@@ -43,6 +43,7 @@ KEYS: dict[str, dict[str, Any]] = {
     "launch": {**OF_RUN, "plan": None},
     "benchmark": {**OF_RUN, "plan": None, "benchmark": None},
     "pairs": {**OF_RUN, "plan": None, "pairs": None},
+    "accept": {"folder": None, "page": None, "acceptance": None},
     "status": {**OF_RUN, "waiting": [], "job": None},
     "follow": {**OF_RUN, "job": None},
     "stop": {**OF_RUN, "job": None},

@@ -54,8 +54,10 @@ class GatheredDocument:
 
     def end(self, failed: bool) -> dict[str, Any]:
         """Return the document; one of a verb that failed has a reason."""
-        errors = self._errors
+        errors, chosen = self._errors, {}
         if failed and not errors:
+            # Of a launch that was interrupted, whose run may go on.
+            chosen = {name: self._request.get(name) for name in ("run_id",) if name in KEYS.get(self.verb, {})}
             why = "the command ended before its report; the standard error shows why"
             errors = [error_record(why, observed="no report", expected="a report")]
         known = {name: value for name, value in self._known.items() if name not in ("schema", "created", "command")}
@@ -65,4 +67,4 @@ class GatheredDocument:
                 check.pop("errors", None)
             known = {"changes": self._changes, "preflight": check}
         created, command = (self._request.get(name) for name in ("created", "command"))
-        return document(self.verb, created, command, {**known, "failed": failed, "errors": errors})
+        return document(self.verb, created, command, {**chosen, **known, "failed": failed, "errors": errors})

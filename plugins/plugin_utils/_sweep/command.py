@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,12 +13,12 @@ from ansible_collections.muster.train.plugins.module_utils._records.known import
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._action.child import ChildCommand
-from .._action.files import read_text, relative, write_text
+from .._action.files import read_text, relative
 from .._action.interrupt import Interrupt
-from .._action.private import private_files
 from .._action.screen import ProgressLine
 from .._findings.invocation import Invocation
 from . import folder, outcome, text
+from .child import start_child
 from .course import Course
 from .record import DONE, PRUNED, RUNNING, STOPPED, SUCCEEDED, Point, Sweep
 from .study import Study
@@ -64,16 +62,8 @@ class SweepCommand:
         return replace(ended, outcome=PRUNED, why=course.why) if course.why and ended.outcome == STOPPED else ended
 
     def start(self, verb: str, parameters: Mapping[str, Any], name: str, output: str) -> ChildCommand:
-        """Start a command on the runs of this sweep. Its parameters are in a private file, as they may be secret."""
-        options = self.home / f"{name}.{verb}.json"
-        with private_files():
-            content = json.dumps({"launch_experiments_dir": str(self.home), **parameters})
-            write_text(options, content, folder.OPTION, folder.EXPECTED)
-        words = [*self.request["options"], "-e", f"@{options}", "-e", f"output={output}", f"muster.train.{verb}"]
-        # Whatever callback this command has: the standard output of its children is their documents alone.
-        callback = {"ANSIBLE_STDOUT_CALLBACK": "muster.train.brief"}
-        environment = {**os.environ, **self.request["environment"], **callback}
-        return ChildCommand(words, environment, self.home / f"{name}.log")
+        """Start a command on the runs of this sweep."""
+        return start_child(self.request, self.home, verb, parameters, name, output)
 
     def watch(self, verb: str, parameters: Mapping[str, Any], point: Point, began: float) -> dict[str, Any]:
         """Show what a command does with the run of a point until it has ended; return its document."""

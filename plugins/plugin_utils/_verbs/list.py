@@ -16,6 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._action.files import read_text
 from .._findings.invocation import Invocation
+from .._report.accept.outcome import FILE as ACCEPTANCE
 from .._request.hints import call_with, command
 from .._request.verbs import parameter_names
 from .._results.listing import list_lines, minute, to_csv
@@ -38,7 +39,8 @@ def report(play: Play) -> Conclusion:
     request, settings, folder = play.request, play.parameters, Path(play.request["experiments"])
     folders = directories(folder)
     sweeps = sorted(path.name for path in folders if os.path.isfile(path / SWEEP))
-    paths = [path for path in folders if path.name not in sweeps and request.get("run_id") in (None, path.name)]
+    others = {*sweeps, *(path.name for path in folders if os.path.isfile(path / ACCEPTANCE))}
+    paths = [path for path in folders if path.name not in others and request.get("run_id") in (None, path.name)]
     entries = [summarize(path.name, read_text(path / "run.yml")) for path in paths]
     chosen = select(entries, PARAMETERS, *(settings.get(name) for name in ("where", "sort", "last")))
     # A key that a user added to run.yml may hold a date.

@@ -42,7 +42,7 @@ ADDRESS = ("ansible_host", "ansible_port")
 SAVING = (*LAUNCHES, "sweep", "submit", "detect", "preflight")
 SAVED_OF_NODE = ("launch_env", "launch_node_env")
 # The verbs that record. Launch and collect are of no use where nothing can be written; follow only warns.
-RECORDING = (*LAUNCHES, "sweep", "submit", "follow", "collect", "stacks")
+RECORDING = (*LAUNCHES, "sweep", "accept", "submit", "follow", "collect", "stacks")
 
 
 @functools.partial(Conclude, makes_request=True)
@@ -155,7 +155,7 @@ def _recording_warnings(play: Play, request: Request) -> list[str]:
     if verb not in RECORDING:
         return []
     try:
-        is_made = verb in (*LAUNCHES, "sweep", "submit") and not play.is_checked
+        is_made = verb in (*LAUNCHES, "sweep", "accept", "submit") and not play.is_checked
         try_writing(Path(request["experiments"]), EXPERIMENTS, is_made)
         if request["experiment"]:
             try_writing(Path(request["experiment"]), EXPERIMENTS, make=False)

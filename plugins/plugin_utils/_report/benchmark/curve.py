@@ -29,12 +29,13 @@ class SizeCurve:
 
 @frozen
 class SizeFigure:
-    """Curves over the size; limit is a horizontal line, None without one. The vertical axis may be logarithmic."""
+    """Curves over the size; limit and least are horizontal lines if known. The vertical axis may be logarithmic."""
 
     title: str
     curves: Sequence[SizeCurve]
     limit: float | None = None
     is_logarithmic: bool = False
+    least: float | None = None
 
 
 def draw_curves(data: SizeFigure) -> str:
@@ -51,6 +52,8 @@ def draw_curves(data: SizeFigure) -> str:
                 axes.plot(sizes, values, "o-", color=next(colors), markersize=3.5, linewidth=1.6, label=curve.name)
         if data.limit is not None:
             axes.axhline(data.limit, color=LIMIT_COLOR, linestyle="--", linewidth=1.4, label="limit")
+        if data.least is not None:
+            axes.axhline(data.least, color=SECOND_COLOR, linestyle=":", linewidth=1.6, label="expected")
         axes.set_xscale("log", base=2)
         if data.is_logarithmic:
             axes.set_yscale("log")

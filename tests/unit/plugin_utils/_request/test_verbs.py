@@ -18,11 +18,8 @@ def test_the_launch_parameters() -> None:
 
 
 def test_the_other_verbs() -> None:
-    names = {
-        verb: [p.name for p in table]
-        for verb, table in verbs.VERBS.items()
-        if verb not in (*verbs.LAUNCHES, "sweep", "submit")
-    }
+    launching = (*verbs.LAUNCHES, "sweep", "accept", "submit")
+    names = {verb: [p.name for p in table] for verb, table in verbs.VERBS.items() if verb not in launching}
     assert names == {
         "status": ["run_id", "all", "output"],
         "shell": ["run_id", "rank", "node", "output"],
@@ -60,6 +57,12 @@ def test_pairs_take_the_same_of_a_launch() -> None:
     assert names[:5] == ["rounds", "bytes", "tolerance", "pair_limit", "backend"]
     of_benchmark = [parameter.name for parameter in verbs.VERBS["benchmark"]]
     assert names[4:] == of_benchmark[of_benchmark.index("backend") :]
+
+
+def test_an_acceptance_takes_what_its_stages_take() -> None:
+    names = [parameter.name for parameter in verbs.VERBS["accept"]]
+    assert names[:5] == ["max_bytes", "iterations", "rounds", "tolerance", "backend"]
+    assert set(names[4:]) == {p.name for p in verbs.OF_PROGRAMS} - {"label", "all", "on_end", "lines"} | {"backend"}
 
 
 def test_a_sweep_takes_what_each_of_its_runs_may_have() -> None:

@@ -34,6 +34,14 @@ def test_a_verb_that_ended_at_once(verb: str) -> None:
     assert gathered(verb).end(failed=False)["errors"] == []
 
 
+def test_a_launch_that_was_interrupted_names_the_run_that_may_go_on() -> None:
+    document = gathered("benchmark")
+    document.add_result("localhost", "Check", {"request": {"run_id": "r"}})
+    assert document.end(failed=True)["run_id"] == "r"
+    document.add_failure("node1", "Gather", REFUSED)
+    assert document.end(failed=True)["run_id"] is None
+
+
 def test_every_verb_has_a_schema() -> None:
     assert sorted([*KEYS, documents.SAMPLE]) == documents.names()
 

@@ -16,7 +16,7 @@ import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.interrupt import Interrupt
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
-from ansible_collections.muster.train.plugins.plugin_utils._sweep import command, folder, record, text
+from ansible_collections.muster.train.plugins.plugin_utils._sweep import child, folder, record, text
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import sweep as verb
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Conclusion, Play
 from ansible_collections.muster.train.tests.support.requests import make
@@ -85,7 +85,7 @@ class Child:
 @pytest.fixture
 def commands(monkeypatch: pytest.MonkeyPatch) -> Commands:
     commands = Commands()
-    monkeypatch.setattr(command, "ChildCommand", commands.start)
+    monkeypatch.setattr(child, "ChildCommand", commands.start)
     return commands
 
 
