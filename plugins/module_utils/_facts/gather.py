@@ -19,7 +19,7 @@ from .._records.gpu import Gpu, GpuProcess
 from .._records.node import Config, File, NodeFacts, TrainingPython, Workdir
 from .._records.rdma import Rdma
 from .._records.subsets import HEALTH
-from .._records.system import Disk, Inherited, Limit, Memlock, ProfilerTool
+from .._records.system import Apptainer, Disk, Inherited, Limit, Memlock, ProfilerTool
 from .._software.code import read_code
 from .._software.files import find_python, locate, read_config, read_file
 from .._software.tools import read_tools
@@ -90,6 +90,7 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
         **{name: probe for name, probe in subsets.items() if name in query.subset},
         **_health_probes(host, query),
         **({"profiler": lambda: _read_profiler(host, query)} if query.profiler else {}),
+        **({"apptainer": lambda: _read_apptainer(host, query, str(query.image))} if query.image else {}),
     }
     disks = _disks(query) if "disk" in query.subset else []
     # One probe per disk: a file server that does not answer must not delay the others.
@@ -122,6 +123,7 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
         versions=answers.get("versions"),
         tools=answers.get("tools"),
         profiler=answers.get("profiler"),
+        apptainer=answers.get("apptainer"),
         kernel=answers.get("kernel"),
         inherited=answers.get("inherited"),
         slurm=read_slurm(host),
@@ -190,6 +192,13 @@ def _read_profiler(host: Host, query: FactsQuery) -> ProfilerTool:
     file = locate(host, query.code_dir, query.compose_file)
     run = [*query.docker, "compose", "--file", file, "run", "--no-deps"]
     return read_profiler_inside(host, str(query.profiler), run, query.compose_service)
+
+
+def _read_apptainer(host: Host, query: FactsQuery, image: str) -> Apptainer:
+    from .._container.apptainer import read_apptainer  # only a launch in an image compiles it
+
+    options = (query.apptainer, query.apptainer_options, image, query.python, query.code_dir, query.binds)
+    return read_apptainer(host, *options)
 
 
 def _read_gpu_processes(host: Host) -> list[GpuProcess] | None:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.health import Reach
+from ansible_collections.muster.train.plugins.module_utils._records.job import APPTAINER
 
 from .._action.files import relative
 from .._checks.model import Cluster, Launch
@@ -32,6 +33,7 @@ from .._findings.errors import ReportedError
 from .._findings.finding import PlanError
 from .._findings.invocation import Invocation
 from .._nccl.environments import users_of
+from .._plan.facts import image_options
 from .._request.standing import standing
 from .._text.plain import plain
 from .answers import read_node_answers
@@ -45,6 +47,7 @@ POLICY = (*NAMES, *OF_CONTAINER, *OF_LIBRARY, *CHECK_VARIABLES, DOCUMENT, STOP_O
 OF_FACTS = (
     *("launch_workdir", "launch_code_dir", "launch_python", "launch_slot", "launch_docker", "launch_head_address"),
     *("launch_runtime", "container_data_dirs", "container_image", "preflight_as_root"),
+    *("launch_image", "launch_apptainer", "launch_apptainer_options", "launch_binds", "launch_env", "launch_node_env"),
 )
 
 
@@ -57,6 +60,7 @@ def gather_facts(play: Play, host: str) -> dict[str, Any]:
     head, port = str(address or ""), defaults.get("master_port") or checked["first_port"]
     # Setup writes the compose file, so that only a launch looks into containers.
     profiler = profiler_of(defaults) if policy.get("launch_runtime", "host") == "host" else None
+    layers = [layer for name in ("launch_node_env", "launch_env") if isinstance(layer := policy.get(name), Mapping)]
     options = {
         "workdir": policy.get("launch_workdir"),
         "code_dir": policy.get("launch_code_dir", "~/muster/code"),
@@ -73,6 +77,7 @@ def gather_facts(play: Play, host: str) -> dict[str, Any]:
         "images": _given(policy.get("container_image")),
         "as_root": policy.get("preflight_as_root"),
         "profiler": PROFILERS[profiler].program if profiler else None,
+        **(image_options(policy, layers) if policy.get("launch_runtime") == APPTAINER else {}),
         "probe_disks": True,
         "asked_at": time.time(),
         "subset": ["all", "!tools", "!services"],
