@@ -31,8 +31,8 @@ def apptainer(node: Node, cluster: Cluster) -> Outcome:
         return failed(f"{command} was not found", "Apptainer, which runs the image", "launch_apptainer", remedy)
     if not facts.exists:
         setup = cluster.launch.invocation.command("setup", "--tags", "apptainer")
-        remedy = sentence("let setup put it there: ", setup, f"; or correct {IMAGE}")
-        return failed(f"{facts.image} does not exist", "the image on every node", IMAGE, remedy)
+        put = sentence("let setup put it there: ", setup, f"; or correct {IMAGE}")
+        return failed(f"{facts.image} does not exist", "the image on every node", IMAGE, put)
     if facts.has_python is None:
         observed = f"nothing can be run in {facts.image}: {facts.why}"
         return failed(observed, "programs of this user run in the image", IMAGE, _why_not(node, facts, command))
@@ -51,9 +51,7 @@ def _why_not(node: Node, facts: Apptainer, command: str) -> Remedy | str:
     if not is_root and facts.fuse is False and facts.identity:
         sandbox = shlex.quote(f"{facts.image.removesuffix('.sif')}.sandbox")
         build = f"{command} build --sandbox {sandbox} {shlex.quote(facts.image)}"
-        return (
-            f"let users open /dev/fuse there (chmod 666 /dev/fuse), or unpack the image and set {IMAGE} to it: {build}"
-        )
+        return f"let users open /dev/fuse there (chmod 666 /dev/fuse), or set {IMAGE} to an unpacked image: {build}"
     return f"see why there: {command} exec {shlex.quote(facts.image)} true"
 
 
@@ -68,9 +66,7 @@ def _contents(node: Node, cluster: Cluster, facts: Apptainer) -> Outcome | None:
         return failed(f"{python} in {image} is Python {facts.python}", EXPECTED_PYTHON, "launch_python", remedy)
     if cluster.launch.launcher == "torchrun" and not facts.torch and "PYTHONPATH" not in cluster.environment(node):
         remedy = f"build an image that has torch, or bind its directory with {BINDS} and name it in PYTHONPATH"
-        return failed(
-            f"{python} in {image} has no torch", "torch, which the launcher torchrun is part of", IMAGE, remedy
-        )
+        return failed(f"{python} in {image} has no torch", "torch, of which torchrun is a part", IMAGE, remedy)
     gpu = node.gpu
     if gpu and gpu.count and gpu.vendor in DRIVER and not gpu.driver_version:
         option, driver = DRIVER[gpu.vendor]

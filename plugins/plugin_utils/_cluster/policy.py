@@ -193,7 +193,7 @@ def check_alike(policies: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
     for node, policy in policies.items():
         for name, raw in policy.items():
             value, head_value = _differing(raw, policies[head].get(name))
-            if value == head_value:
+            if value == head_value or name == IMAGE.name:  # each node has its own facts of its image
                 continue
             aside = ", and put node-specific variables in launch_node_env" if name == "launch_env" else ""
             findings.append(
