@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A small image for Apptainer with Debian's Python, made once for a checkout; torch is that of the tests, bound into it."""
+"""A small image for Apptainer with Debian's Python, made once for a checkout; the tests' torch is bound into it."""
 
 from __future__ import annotations
 

@@ -15,13 +15,12 @@ from .._host.command import CommandResult
 from .._host.host import Host
 from .._records.known import as_dict, parse_json
 from .._records.system import Apptainer
-from .._software.tools import TIMEOUT_S, parse_version
 from .._system.inherited import LIBRARIES, parse_conf, select
 from .._text.binds import as_bind, source_of
 from .._text.printable import clean
 
 # Below the time of all commands (BUDGET_S): an image on a file server is read for the first time.
-CAP_S = 7.0
+CAP_S, VERSION_S = 7.0, 2.0
 # Bound where a node has them, beside what the policy names.
 CONFIGURATIONS = tuple(f"/etc/{library}.conf" for library in LIBRARIES)
 USER_NAMESPACES = "/proc/sys/user/max_user_namespaces"
@@ -58,7 +57,7 @@ def read_apptainer(
     path = host.expand(image)
     present = {source: host.exists(source) for source in _sources(host, binds)}
     budget = Budget(host)
-    version = parse_version(budget.run([*command, "--version"], TIMEOUT_S).out, "")
+    version = _version(budget.run([*command, "--version"], VERSION_S))
     exists = host.exists(path)
     answer, has_python, why = {}, None, None
     if version is not None and exists:
@@ -111,6 +110,12 @@ def _may_create(host: Host) -> bool | None:
 
 def _why(result: CommandResult) -> str:
     return clean(result.why(CAP_S).removeprefix("FATAL:").strip())
+
+
+def _version(result: CommandResult) -> str | None:
+    """Return the last word of `apptainer version 1.4.5`, None where the command does not answer."""
+    words = clean(result.out).split()
+    return words[-1] if result.rc == 0 and words else None
 
 
 def _text(value: object) -> str | None:
