@@ -128,7 +128,8 @@ def _image(node: Node, cluster: Cluster) -> str | None:
 
 
 def _image_file(node: Node, _cluster: Cluster) -> str | None:
-    return "" if node.facts.apptainer is None else node.facts.apptainer.identity or ""
+    identity = node.facts.apptainer.identity if node.facts.apptainer else None
+    return f"build {identity[:12]}" if identity else ""
 
 
 def _engine(node: Node, _cluster: Cluster) -> str | None:
