@@ -39,9 +39,9 @@ dist.init_process_group("gloo")
 total = torch.ones(1)
 dist.all_reduce(total)
 names = ("NCCL_DEBUG", "OF_IMAGE", "OF_LOGIN", "TOKEN", "TRICKY", "APPTAINER_NAME", "PYTHONPATH")
-told = {**{name: os.environ.get(name) for name in names}, "sum": total.item(), "data": os.listdir("/data")}
+reports = {**{name: os.environ.get(name) for name in names}, "sum": total.item(), "data": os.listdir("/data")}
 with open(os.path.join(os.environ["MUSTER_OUTPUT_DIR"], "told_" + os.environ["RANK"] + ".json"), "w") as stream:
-    json.dump(told, stream)
+    json.dump(reports, stream)
 """
 TRICKY = 'it\'s $HOME `id` \\ "q" # ü'
 
@@ -93,11 +93,11 @@ def test_four_ranks_train_in_the_image_with_the_plans_environment(
     changed(boxed, launch_code_dir=str(tmp_path / "code"))
     launched = boxed.launch(follow=True, launcher="torchrun", script="tell.py", nproc=2)
     assert launched.rc == 0, launched.out
-    told = [json.loads(path.read_text()) for path in sorted((boxed.experiments / RUN_ID).rglob("told_*.json"))]
-    paths = [item.pop("PYTHONPATH").split(":") for item in told]
+    reports = [json.loads(path.read_text()) for path in sorted((boxed.experiments / RUN_ID).rglob("told_*.json"))]
+    paths = [item.pop("PYTHONPATH").split(":") for item in reports]
     expected = {"NCCL_DEBUG": "WARN", "OF_IMAGE": "yes", "OF_LOGIN": None, "TOKEN": "planted-5d41402abc4b2a76"}
     expected |= {"TRICKY": TRICKY, "APPTAINER_NAME": "train.sif"}
-    assert told == [{**expected, "sum": 4.0, "data": ["shard"]}] * 4
+    assert reports == [{**expected, "sum": 4.0, "data": ["shard"]}] * 4
     # The image's own part stays, behind the plan's.
     assert [path[1:] for path in paths] == [[apptainer_image.PACKAGES, "/of/image"]] * 4
     assert (boxed.record()["verdict"], boxed.processes()) == ("succeeded", [])
@@ -130,10 +130,10 @@ def test_a_rank_that_fails_ends_the_run(boxed: Cluster) -> None:
 
 def test_an_image_that_is_missing_on_one_node_is_refused_by_name(boxed: Cluster, sif: Path) -> None:
     boxed.per_node["node1"] = {"launch_image": "/none/train.sif"}
-    said = refusal(changed(boxed))
-    assert "node1: apptainer: /none/train.sif does not exist" in said
-    assert "muster.train.setup --tags apptainer" in said
-    assert "node0: apptainer" not in said
+    message = refusal(changed(boxed))
+    assert "node1: apptainer: /none/train.sif does not exist" in message
+    assert "muster.train.setup --tags apptainer" in message
+    assert "node0: apptainer" not in message
 
 
 def test_an_image_without_the_interpreter_is_refused(boxed: Cluster, sif: Path) -> None:
@@ -150,8 +150,8 @@ def test_a_node_without_apptainer_is_refused(boxed: Cluster) -> None:
 
 def test_what_is_no_image_is_refused(boxed: Cluster, tmp_path: Path) -> None:
     (tmp_path / "torn.sif").write_text("SIF")
-    said = refusal(changed(boxed, launch_image=str(tmp_path / "torn.sif")))
-    assert f"apptainer: nothing can be run in {tmp_path}/torn.sif: " in said
+    message = refusal(changed(boxed, launch_image=str(tmp_path / "torn.sif")))
+    assert f"apptainer: nothing can be run in {tmp_path}/torn.sif: " in message
 
 
 def test_every_value_arrives_in_an_image(sif: Path) -> None:
@@ -233,5 +233,5 @@ def test_setup_builds_an_image_once_and_copies_it(boxed: Cluster, tmp_path: Path
 def test_setup_refuses_an_image_that_it_cannot_provide(boxed: Cluster, tmp_path: Path) -> None:
     played = boxed.play("playbooks/setup.yml", "--tags", "apptainer", "-e", f"launch_image={tmp_path}/none.sif")
     assert played.rc == 2, played.out
-    said = " ".join(played.out.split())
-    assert f"node0: the image {tmp_path}/none.sif does not exist; expected it on every node." in said
+    message = " ".join(played.out.split())
+    assert f"node0: the image {tmp_path}/none.sif does not exist; expected it on every node." in message

@@ -39,8 +39,8 @@ try:
 except ImportError:
     names = {}
 nccl = next((v for n, v in sorted(names.items()) if n.startswith("nvidia-nccl-")), os.environ.get("NCCL_VERSION"))
-found = {"python": platform.python_version(), "torch": names.get("torch"), "nccl": nccl}
-print(json.dumps({**found, "variables": dict(os.environ), "infiniband": os.path.isdir("/dev/infiniband")}))
+facts = {"python": platform.python_version(), "torch": names.get("torch"), "nccl": nccl}
+print(json.dumps({**facts, "variables": dict(os.environ), "infiniband": os.path.isdir("/dev/infiniband")}))
 """
 
 

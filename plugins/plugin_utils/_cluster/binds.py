@@ -37,7 +37,7 @@ def binds_of(node: Node, policy: ClusterPolicy, topology_file: str | None) -> li
     """Return all binds of a node; topology_file is the one that rule D8 may name."""
     existing = node.facts.apptainer.binds if node.facts.apptainer else {}
     named = {source_of(bind) for bind in policy.binds}
-    found = [path for path, exists in existing.items() if exists and path not in named]
+    present = [path for path, exists in existing.items() if exists and path not in named]
     folder = [posixpath.dirname(topology_file)] if topology_file else []
-    read_only = [as_bind(path, READ_ONLY) for path in [*found, *folder]]
+    read_only = [as_bind(path, READ_ONLY) for path in [*present, *folder]]
     return list(dict.fromkeys([*map(as_bind, written_to(node, policy)), *policy.binds, *read_only]))

@@ -10,7 +10,7 @@ import subprocess
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.image import open_script, render
 
 SHELL = ["/bin/sh", "-c", '. /dev/stdin && exec "$@" </dev/null', "muster", "/usr/bin/env", "-0"]
-# What means something to some shell, and what is no text.
+# What means something to some shell, and what is not text.
 PARTS = ["'", '"', "`id`", "$HOME", "${X}", "\\", "\\n", "\n", "\r", " ", "\t", "#", "!", "~", "*", ";&|<>()", "=", "ü"]
 PARTS += ["\x01", "\x7f", "\udcff", "-", "%s", "\u202e", "EOF\n", "$(false)"]
 
