@@ -9,6 +9,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import tarfile
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._container.apptainer import read_apptainer
 from ansible_collections.muster.train.plugins.module_utils._host.live import LiveHost
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.image import open_script
 from ansible_collections.muster.train.plugins.plugin_utils._plan.runtimes.apptainer import ENTER
 from ansible_collections.muster.train.tests.support import apptainer_image
@@ -111,14 +113,24 @@ def test_a_stop_leaves_no_process(boxed: Cluster, options: list[str]) -> None:
     launched = boxed.launch(script_args="--seconds 600")
     assert launched.rc == 0, launched.out
     wait_for(lambda: all(boxed.metrics(node) for node in boxed.names), "the ranks write")
+    # Apptainer's own processes carry no mark: what mounts the image, in the launcher's session.
+    sessions = {boxed.state(node)["launcher"]["pid"] for node in boxed.names}
+    assert {process.session for process in process_tree.every()} >= sessions
     stacks = boxed.verb("stacks")
     assert "main (sleeper.py:" in stacks.out, stacks.out
     assert boxed.verb("stop").rc == 0
     assert [boxed.state(node)["phase"] for node in boxed.names] == ["stopped"] * 2
     assert boxed.processes() == []
-    # What Apptainer mounts the image with carries no mark.
-    mounts = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
-    assert not [words for words in mounts if b"squashfuse" in words and os.fsencode(str(boxed.home)) in words]
+    assert [process for process in process_tree.every() if process.session in sessions] == []
+
+
+def test_a_runner_that_is_killed_leaves_no_rank(boxed: Cluster) -> None:
+    launched = boxed.launch(script_args="--seconds 600")
+    assert launched.rc == 0, launched.out
+    wait_for(lambda: all(boxed.metrics(node) for node in boxed.names), "the ranks write")
+    os.kill(boxed.state("node1")["pid"], signal.SIGKILL)
+    wait_for(lambda: boxed.processes() == [], "both nodes are empty")
+    assert boxed.state("node0")["end"]["verdict"] == "lost"
 
 
 def test_a_rank_that_fails_ends_the_run(boxed: Cluster) -> None:

@@ -21,7 +21,7 @@ from ..disk import DiskThread
 from ..hang.look import Looker
 from . import launcher_failure, launcher_report, progress
 from .child import Child
-from .image import open_script
+from .image import guard, open_script
 from .memory import KernelMemory
 from .metrics.metrics import Metrics
 from .output import Output
@@ -91,7 +91,7 @@ class Attempt:
         environment = {**environment, **place_of(job, number), **report_variables(job, *passed_files)}
         mark = process_tree.open_mark(job.run_id, run_dir, job.nonce)
         opened = [] if mark is None else [mark]
-        argv, passed = [prepared.program, *job.argv[1:]], (*passed_files, *opened)
+        argv, passed = [*(guard(run_dir) if outside else ()), prepared.program, *job.argv[1:]], (*passed_files, *opened)
         try:
             script = [] if outside is None else [open_script(environment)]
             opened += script

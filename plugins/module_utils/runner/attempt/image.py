@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The environment of a launcher that starts in an image: a script for the shell that is first in there.
+"""A launcher that starts in an image: its parent, and its environment, a script for the shell that is first in there.
 
 Apptainer's own --env-file is a script too, but is evaluated outside of the image, where the image's variables are not
 known, and some names are reserved there. This script is on no disk, because it has the secrets.
@@ -8,12 +8,19 @@ known, and some names are reserved there. This script is on no disk, because it 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 
 # The image's own part of these stays, behind the run's: Apptainer puts the GPU driver's libraries there.
 JOINED = ("PYTHONPATH", "LD_LIBRARY_PATH")
 # A file system in memory on every Linux.
 MEMORY = "/dev/shm"
+GUARD = "import sys; sys.path.insert(0, sys.argv[1]); from muster.runner.attempt.guard import main; main(sys.argv[2:])"
+
+
+def guard(run_dir: str) -> list[str]:
+    """Return what stands in front of Apptainer's command, so that a killed runner does not leave the ranks."""
+    return [sys.executable, "-I", "-S", "-c", GUARD, os.path.join(run_dir, "runner.pyz")]
 
 
 def render(environment: Mapping[str, str]) -> bytes:
