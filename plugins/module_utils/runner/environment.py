@@ -27,7 +27,8 @@ def environment_of(job: Job, private: dict[str, Any]) -> dict[str, str]:
         name, home = user.pw_name, user.pw_dir
     except KeyError:  # a uid that the container doesn't know
         name, home = str(os.getuid()), job.workdir
-    environment.setdefault("HOME", home)
+    if job.runtime != APPTAINER:  # which sets it itself, by its options
+        environment.setdefault("HOME", home)
     for variable in ("USER", "LOGNAME"):
         environment.setdefault(variable, name)
     environment.update(private.get("secrets") or {})
