@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
-from ansible_collections.muster.train.tests.support.faults import AMD, CPU, IB, Fault
+from ansible_collections.muster.train.tests.support.faults import CPU, IB, Fault
 from ansible_collections.muster.train.tests.support.preflight_parts import Change, Facts
 
 POLICY = ClusterPolicy(runtime="apptainer", image="/images/train.sif", binds=["/data:/data:ro"])
@@ -73,7 +73,7 @@ IMAGE_FAULTS = [
     fault("no Python in the image", "apptainer", image(has_python=False, python=None, torch=None)),
     fault("an old Python in the image", "apptainer", image(python="3.8.10")),
     fault("no torch in the image", "apptainer", image(torch=None)),
-    fault("no driver for --rocm", "apptainer", image(), without_driver, machine=AMD),
+    fault("no driver for --nv", "apptainer", image(), without_driver, machine=IB),
     fault("adapters that the image does not see", "apptainer", image(infiniband=False), machine=IB),
     fault("no facts of Apptainer", "apptainer", lambda facts: facts["node"].update(apptainer=None), status="error"),
     fault("a bind without its source", "binds", image(binds={"/data": False})),

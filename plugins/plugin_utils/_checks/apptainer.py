@@ -16,7 +16,6 @@ from .model import Cluster, Outcome, failed, passed, skipped, unavailable
 
 NOT_USED = "the ranks run without Apptainer"
 IMAGE, BINDS, OPTIONS = "launch_image", "launch_binds", "launch_apptainer_options"
-DRIVER = {"nvidia": ("--nv", "NVIDIA's driver"), "amd": ("--rocm", "the driver amdgpu")}
 
 
 def apptainer(node: Node, cluster: Cluster) -> Outcome:
@@ -35,13 +34,14 @@ def apptainer(node: Node, cluster: Cluster) -> Outcome:
         return failed(f"{facts.image} does not exist", "the image on every node", IMAGE, put)
     if facts.has_python is None:
         observed = f"nothing can be run in {facts.image}: {facts.why}"
-        return failed(observed, "programs of this user run in the image", IMAGE, _why_not(node, facts, command))
+        return failed(observed, "programs of this user run in the image", IMAGE, _why_not(node, cluster, facts))
     return _contents(node, cluster, facts) or passed(
         f"Apptainer {facts.version}, Python {facts.python} in {facts.image}", IMAGE
     )
 
 
-def _why_not(node: Node, facts: Apptainer, command: str) -> Remedy | str:
+def _why_not(node: Node, cluster: Cluster, facts: Apptainer) -> Remedy | str:
+    policy = cluster.policy
     is_root = node.facts.user.uid == 0
     if not is_root and facts.user_namespaces is False:
         return (
@@ -50,9 +50,10 @@ def _why_not(node: Node, facts: Apptainer, command: str) -> Remedy | str:
         )
     if not is_root and facts.fuse is False and facts.identity:
         sandbox = shlex.quote(f"{facts.image.removesuffix('.sif')}.sandbox")
-        build = f"{command} build --sandbox {sandbox} {shlex.quote(facts.image)}"
+        build = f"{shlex.join(policy.apptainer)} build --sandbox {sandbox} {shlex.quote(facts.image)}"
         return f"let users open /dev/fuse there (chmod 666 /dev/fuse), or set {IMAGE} to an unpacked image: {build}"
-    return f"see why there: {command} exec {shlex.quote(facts.image)} true"
+    words = [*policy.apptainer, "exec", *policy.apptainer_options, facts.image, "/bin/sh", "-c", "true"]
+    return f"see why there: {shlex.join(words)}"
 
 
 def _contents(node: Node, cluster: Cluster, facts: Apptainer) -> Outcome | None:
@@ -67,11 +68,10 @@ def _contents(node: Node, cluster: Cluster, facts: Apptainer) -> Outcome | None:
     if cluster.launch.launcher == "torchrun" and not facts.torch and "PYTHONPATH" not in cluster.environment(node):
         remedy = f"build an image that has torch, or bind its directory with {BINDS} and name it in PYTHONPATH"
         return failed(f"{python} in {image} has no torch", "torch, of which torchrun is a part", IMAGE, remedy)
-    gpu = node.gpu
-    if gpu and gpu.count and gpu.vendor in DRIVER and not gpu.driver_version:
-        option, driver = DRIVER[gpu.vendor]
-        expected = f"{driver}, whose libraries {option} binds into the image"
-        return failed(f"{gpu.count} GPUs without a driver", expected, "facts gpu", f"install {driver} there")
+    gpu = node.gpu  # AMD's are counted by /dev/kfd, which the driver makes; the kernel's own amdgpu has no version
+    if gpu and gpu.count and gpu.vendor == "nvidia" and not gpu.driver_version:
+        expected = "NVIDIA's driver, whose libraries --nv binds into the image"
+        return failed(f"{gpu.count} GPUs without a driver", expected, "facts gpu", "install NVIDIA's driver there")
     if facts.infiniband is False and any(port.hca.uverbs for port in usable(node.rdma)):
         remedy = f"set mount dev = yes in apptainer.conf there, and remove --contain and --containall from {OPTIONS}"
         return failed("the image does not see /dev/infiniband", "the node's adapters in the image", OPTIONS, remedy)
@@ -85,6 +85,6 @@ def binds(node: Node, cluster: Cluster) -> Outcome:
         return skipped(NOT_USED if not cluster.in_image else "Apptainer could not be asked, which its check reports")
     missing = [path for path, exists in facts.binds.items() if not exists]
     if missing:
-        remedy = f"create or mount it there, or correct {BINDS}; for the directory of a topology file, NCCL_TOPO_FILE"
+        remedy = f"create or mount it there, or correct {BINDS}; for a topology file, NCCL_TOPO_FILE"
         return failed(f"{names(missing)} not found", "everything that is bound into the image", BINDS, remedy)
     return passed(names(list(facts.binds)) if facts.binds else "only the directories of the run are bound", BINDS)
