@@ -401,7 +401,7 @@ ansible_facts:
             binds:
               description: >-
                 Whether the sources of O(binds) exist on the node; and those of C(/etc/nccl.conf) and C(/etc/rccl.conf)
-                that exist, and the directories of topology files that these name.
+                that exist, and the topology files that these name.
               type: dict
             infiniband: {description: Whether the image sees C(/dev/infiniband)., type: bool}
             fuse: {description: Whether this user may open C(/dev/fuse)., type: bool}

@@ -7,7 +7,6 @@ as root. It is the interpreter of the ranks, and reads the versions of its packa
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from .._host.budget import Budget
@@ -96,9 +95,9 @@ def parse_identity(data: bytes | None) -> str | None:
 def _sources(host: Host, binds: Sequence[str]) -> list[str]:
     """Return what is bound where it exists, and what the policy wants bound in any case."""
     files = [parse_conf(host.read_text(path) or "").get("NCCL_TOPO_FILE", "") for path in CONFIGURATIONS]
-    folders = [os.path.dirname(path) for path in files if path.startswith("/")]
+    topologies = [path for path in files if path.startswith("/")]
     present = [path for path in CONFIGURATIONS if host.exists(path)]
-    return list(dict.fromkeys([*map(source_of, binds), *present, *folders]))
+    return list(dict.fromkeys([*map(source_of, binds), *present, *topologies]))
 
 
 def _may_create(host: Host) -> bool | None:

@@ -6,7 +6,6 @@ Devices are not bound: Apptainer shows the image all of /dev, and what it binds 
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,10 +19,12 @@ READ_ONLY = "ro"
 
 
 def wanted(binds: Sequence[str], layers: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return what the policy binds, and the directory of a topology file that a layer of the environment names."""
-    files = [str(layer[TOPOLOGY_FILE]) for layer in layers if TOPOLOGY_FILE in layer]
-    folders = [posixpath.dirname(path) for path in files if path.startswith("/")]
-    return [*binds, *(as_bind(folder, READ_ONLY) for folder in dict.fromkeys(folders))]
+    """Return what the policy binds, and a topology file that a layer of the environment names.
+
+    Not its directory, which may hide that of the image, such as /opt.
+    """
+    files = dict.fromkeys(str(layer[TOPOLOGY_FILE]) for layer in layers if TOPOLOGY_FILE in layer)
+    return [*binds, *(as_bind(path, READ_ONLY) for path in files if path.startswith("/"))]
 
 
 def written_to(node: Node, policy: ClusterPolicy) -> list[str]:
@@ -38,6 +39,5 @@ def binds_of(node: Node, policy: ClusterPolicy, topology_file: str | None) -> li
     existing = node.facts.apptainer.binds if node.facts.apptainer else {}
     named = {source_of(bind) for bind in policy.binds}
     present = [path for path, exists in existing.items() if exists and path not in named]
-    folder = [posixpath.dirname(topology_file)] if topology_file else []
-    read_only = [as_bind(path, READ_ONLY) for path in [*present, *folder]]
+    read_only = [as_bind(path, READ_ONLY) for path in [*present, *([topology_file] if topology_file else [])]]
     return list(dict.fromkeys([*map(as_bind, written_to(node, policy)), *policy.binds, *read_only]))

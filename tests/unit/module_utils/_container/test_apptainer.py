@@ -63,7 +63,7 @@ def test_what_is_in_the_image(tmp_path: Path) -> None:
         python="3.12.3",
         torch="2.9.0",
         variables={"NCCL_DEBUG": "x"},
-        binds={"/data": True, "/none": False, "/etc/nccl.conf": True, "/etc/crusoe": False},
+        binds={"/data": True, "/none": False, "/etc/nccl.conf": True, "/etc/crusoe/topo.xml": False},
         infiniband=False,
         fuse=False,
         user_namespaces=True,

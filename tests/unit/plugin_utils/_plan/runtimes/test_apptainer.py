@@ -68,11 +68,11 @@ def test_nccls_files_are_bound_where_a_node_has_them() -> None:
     assert binds[2:] == ["/data:/data:ro", "/etc/nccl.conf:/etc/nccl.conf:ro", r"/etc/topo\:1:/etc/topo\:1:ro"]
 
 
-def test_the_directory_of_a_topology_file_is_bound() -> None:
+def test_a_topology_file_is_bound_without_its_directory() -> None:
     gpu = {**NO_GPU, "topology_file": {"path": "/opt/microsoft/topo.xml", "source": None}}
-    assert "/opt/microsoft:/opt/microsoft:ro" in job(gpu=gpu)["argv"]
+    assert "/opt/microsoft/topo.xml:/opt/microsoft/topo.xml:ro" in job(gpu=gpu)["argv"]
     layers: list[dict[str, Any]] = [{"NCCL_TOPO_FILE": "/opt/a.xml"}, {"X": 1}, {"NCCL_TOPO_FILE": "/opt/b.xml"}]
-    assert wanted(["/data"], layers) == ["/data", "/opt:/opt:ro"]
+    assert wanted(["/data"], layers) == ["/data", "/opt/a.xml:/opt/a.xml:ro", "/opt/b.xml:/opt/b.xml:ro"]
 
 
 def test_the_ranks_inherit_of_the_image_and_of_nccls_files_and_only_gpus_of_the_login() -> None:
