@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
+from ansible_collections.muster.train.plugins.module_utils._text.binds import source_of
 from ansible_collections.muster.train.plugins.module_utils._text.stamps import seconds_of
 
 from .._findings.errors import display
@@ -125,7 +126,10 @@ class ClusterPolicy:
         for name, program in (("docker", "Docker"), ("apptainer", "Apptainer")):
             if values.get(name) == []:
                 findings.append(_fault(f"launch_{name}", [], f"the command that runs {program}, such as [{name}]"))
-        if values.get("runtime") == "apptainer" and values.get("image") == "":
+        for bind in values.get("binds", []):
+            if not source_of(bind).startswith("/"):
+                findings.append(_fault("launch_binds", bind, "an absolute path of the node, without ~ or variables"))
+        if values.get("runtime") == "apptainer" and not variables.get(IMAGE.name):
             findings.append(_fault(IMAGE.name, "", "the path of an image on every node, for the runtime apptainer"))
         library, version = (str(variables.get(name) or "") for name in OF_LIBRARY)
         image, privileged = (variables.get(name) for name in OF_CONTAINER)
