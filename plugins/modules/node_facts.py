@@ -403,6 +403,7 @@ ansible_facts:
                 Whether the sources of O(binds) exist on the node; and those of C(/etc/nccl.conf) and C(/etc/rccl.conf)
                 that exist, and the topology files that these name.
               type: dict
+            links: {description: 'Directories of a run that lie behind links, and where.', type: dict}
             infiniband: {description: Whether the image sees C(/dev/infiniband)., type: bool}
             fuse: {description: Whether this user may open C(/dev/fuse)., type: bool}
             user_namespaces: {description: Whether the kernel's settings let users create user namespaces., type: bool}

@@ -7,6 +7,7 @@ as root. It is the interpreter of the ranks, and reads the versions of its packa
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from .._host.budget import Budget
@@ -51,9 +52,11 @@ def read_apptainer(
     python: str,
     code_dir: str,
     binds: Sequence[str],
+    directories: Sequence[str] = (),
 ) -> Apptainer:
-    """Return the facts; options and binds are those of the ranks, as Apptainer takes them."""
+    """Return the facts; options and binds are those of the ranks, as Apptainer takes them; directories are a run's."""
     path = host.expand(image)
+    resolved = {directory: host.resolve(directory) for directory in directories}
     present = {source: host.exists(source) for source in _sources(host, binds)}
     budget = Budget(host)
     version = _version(budget.run([*command, "--version"], VERSION_S))
@@ -79,6 +82,7 @@ def read_apptainer(
         infiniband=bool(answer.get("infiniband")) if answer else None,
         variables=select((str(name), str(value)) for name, value in as_dict(answer.get("variables")).items()),
         binds=present,
+        links={directory: real for directory, real in resolved.items() if real and real != os.path.normpath(directory)},
         fuse=host.opens(FUSE),
         user_namespaces=_may_create(host),
         **{name: _text(answer.get(name)) for name in ("python", "torch", "nccl")},

@@ -198,7 +198,8 @@ def _read_apptainer(host: Host, query: FactsQuery, image: str) -> Apptainer:
     from .._container.apptainer import read_apptainer  # only a launch in an image compiles it
 
     options = (query.apptainer, query.apptainer_options, image, query.python, query.code_dir, query.binds)
-    return read_apptainer(host, *options)
+    files = [locate(host, query.code_dir, name) for name in query.files]
+    return read_apptainer(host, *options, [query.workdir, query.code_dir, *files])
 
 
 def _read_gpu_processes(host: Host) -> list[GpuProcess] | None:

@@ -150,9 +150,9 @@ class Apptainer(Record):
 
     image is its path, identity the ID of a SIF's build (None: not a SIF). has_python: whether the interpreter of the
     ranks runs in it, None where nothing could be run there, and why. variables are those for NCCL and PyTorch that the
-    image sets. binds are paths of the node that are to be bound, and whether they exist. fuse: whether this user may
-    open /dev/fuse; user_namespaces: whether the kernel's settings let users create them; infiniband: whether the image
-    sees /dev/infiniband.
+    image sets. binds are paths of the node that are to be bound, and whether they exist; links are the directories of
+    a run that lie behind links, and where. fuse: whether this user may open /dev/fuse; user_namespaces: whether the
+    kernel's settings let users create them; infiniband: whether the image sees /dev/infiniband.
     """
 
     image: str
@@ -166,6 +166,7 @@ class Apptainer(Record):
     nccl: str | None = None
     variables: dict[str, str] = field(default_factory=dict)
     binds: dict[str, bool] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
     infiniband: bool | None = None
     fuse: bool | None = None
     user_namespaces: bool | None = None

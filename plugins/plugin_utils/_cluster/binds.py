@@ -36,8 +36,10 @@ def written_to(node: Node, policy: ClusterPolicy) -> list[str]:
 
 def binds_of(node: Node, policy: ClusterPolicy, topology_file: str | None) -> list[str]:
     """Return all binds of a node; topology_file is the one that rule D8 may name."""
-    existing = node.facts.apptainer.binds if node.facts.apptainer else {}
+    existing, links = (facts.binds, facts.links) if (facts := node.facts.apptainer) else ({}, {})
+    # A link that the image shows, as in the home, leads nowhere without its target.
+    written = [path for link in written_to(node, policy) for path in (*([links[link]] if link in links else []), link)]
     named = {source_of(bind) for bind in policy.binds}
     present = [path for path, exists in existing.items() if exists and path not in named]
     read_only = [as_bind(path, READ_ONLY) for path in [*present, *([topology_file] if topology_file else [])]]
-    return list(dict.fromkeys([*map(as_bind, written_to(node, policy)), *policy.binds, *read_only]))
+    return list(dict.fromkeys([*map(as_bind, written), *policy.binds, *read_only]))

@@ -39,7 +39,7 @@ def read(tree: Path, files: Mapping[str, bytes], run: CommandResult = RUN, versi
         return version if "--version" in argv else run
 
     binds = ["/data:/mnt:ro", "/none:/mnt2"]
-    options = (["apptainer"], ["--userns"], "/x.sif", "python3", "/code", binds)
+    options = (["apptainer"], ["--userns"], "/x.sif", "python3", "/code", binds, ["/home", "/code"])
     return apptainer.read_apptainer(Host(str(tree), answer), *options), commands
 
 
@@ -53,6 +53,7 @@ FILES = {
 
 
 def test_what_is_in_the_image(tmp_path: Path) -> None:
+    (tmp_path / "home").symlink_to("/scratch")
     facts, commands = read(tmp_path, {**FILES, "proc/sys/user/max_user_namespaces": b"100\n"})
     assert facts == Apptainer(
         image="/x.sif",
@@ -64,6 +65,7 @@ def test_what_is_in_the_image(tmp_path: Path) -> None:
         torch="2.9.0",
         variables={"NCCL_DEBUG": "x"},
         binds={"/data": True, "/none": False, "/etc/nccl.conf": True, "/etc/crusoe/topo.xml": False},
+        links={"/home": "/scratch"},
         infiniband=False,
         fuse=False,
         user_namespaces=True,

@@ -68,6 +68,12 @@ def test_nccls_files_are_bound_where_a_node_has_them() -> None:
     assert binds[2:] == ["/data:/data:ro", "/etc/nccl.conf:/etc/nccl.conf:ro", r"/etc/topo\:1:/etc/topo\:1:ro"]
 
 
+def test_the_target_of_a_link_is_bound_before_it() -> None:
+    words = job({"links": {"/home/ann/code": "/scratch/ann/code"}})["argv"]
+    expected = ["--bind", "/home/ann/muster", "--bind", "/scratch/ann/code", "--bind", "/home/ann/code"]
+    assert words[3:9] == expected
+
+
 def test_a_topology_file_is_bound_without_its_directory() -> None:
     gpu = {**NO_GPU, "topology_file": {"path": "/opt/microsoft/topo.xml", "source": None}}
     assert "/opt/microsoft/topo.xml:/opt/microsoft/topo.xml:ro" in job(gpu=gpu)["argv"]
