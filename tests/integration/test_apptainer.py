@@ -247,3 +247,15 @@ def test_setup_refuses_an_image_that_it_cannot_provide(boxed: Cluster, tmp_path:
     assert played.rc == 2, played.out
     message = " ".join(played.out.split())
     assert f"node0: the image {tmp_path}/none.sif does not exist; expected it on every node." in message
+
+
+def test_setup_copies_a_sif_and_refuses_a_builder_that_is_no_node(boxed: Cluster, sif: Path, tmp_path: Path) -> None:
+    image = tmp_path / "images" / "train.sif"
+    changed(boxed, launch_image=str(image), apptainer_source=str(sif))
+    refused = boxed.play("playbooks/setup.yml", "--tags", "apptainer", "-e", "apptainer_builder=node9")
+    assert refused.rc == 2, refused.out
+    assert "node9, on which the image is built, is not among the nodes" in " ".join(refused.out.split())
+    checked = boxed.play("playbooks/setup.yml", "--tags", "apptainer", "--check")
+    assert (checked.rc, image.exists()) == (0, False), checked.out
+    assert boxed.play("playbooks/setup.yml", "--tags", "apptainer").rc == 0
+    assert image.read_bytes() == sif.read_bytes()
