@@ -72,6 +72,22 @@ options:
     description:
       - A Python script that O(python) reads, without running it. A relative path starts at O(code_dir).
     type: str
+  image:
+    description:
+      - An image of Apptainer on the node. With it, the interpreter O(python) is started in it for a moment, which shows
+        whether an image can be run here and what is in it.
+    type: str
+  apptainer:
+    description: Command that runs Apptainer on the node, as a list.
+    type: list
+    elements: str
+    default: [apptainer]
+  apptainer_options: {description: Options for C(apptainer exec)., type: list, elements: str, default: []}
+  binds:
+    description: What is bound into O(image), as C(SOURCE[:DESTINATION[:OPTIONS]]).
+    type: list
+    elements: str
+    default: []
   reach:
     description: Ports to connect to, as V(10.0.0.1:29500) or V([fd00::1]:29500). Nothing is sent.
     type: list
@@ -96,8 +112,8 @@ options:
       - A name adds a part, V(all) adds all, and a name after C(!) removes one (from all, if nothing is added).
       - V(min) is always gathered. It is the identity, the work directory and the interpreter. V(!min) has no effect.
       - V(rdma) and V(gpu) become separate facts. V(gpu), V(gpu_health), V(gpu_processes), V(code),
-        V(tools), V(engine), V(kernel_log), V(sudo), V(services), O(profiler), O(script) and, with O(compose_file),
-        V(inherited) run commands, the others do not.
+        V(tools), V(engine), V(kernel_log), V(sudo), V(services), O(profiler), O(script), O(image) and,
+        with O(compose_file), V(inherited) run commands, the others do not.
     type: list
     elements: str
     aliases: [gather_subset]
@@ -387,6 +403,31 @@ ansible_facts:
               type: list
               elements: str
             why: {description: Why it could not be read., type: str}
+        apptainer:
+          description: Apptainer and O(image), null if none is asked for.
+          type: dict
+          contains:
+            image: {description: The path of the image., type: str}
+            exists: {description: Whether it exists., type: bool}
+            version: {description: 'The version of Apptainer, null if it was not found.', type: str}
+            identity: {description: 'The ID of the build of a SIF, null for other images.', type: str}
+            has_python:
+              description: Whether O(python) runs in the image, null if nothing could be run in it.
+              type: bool
+            why: {description: Why nothing could be run in it., type: str}
+            python: {description: The version of Python in the image., type: str}
+            torch: {description: The version of PyTorch in the image., type: str}
+            nccl: {description: The version of NCCL in the image., type: str}
+            variables: {description: Variables for NCCL and PyTorch that the image sets., type: dict}
+            binds:
+              description: >-
+                Whether the sources of O(binds) exist on the node; and those of C(/etc/nccl.conf) and C(/etc/rccl.conf)
+                that exist, and the topology files that these name.
+              type: dict
+            links: {description: 'Directories of a run that lie behind links, and where.', type: dict}
+            infiniband: {description: Whether the image sees C(/dev/infiniband)., type: bool}
+            fuse: {description: Whether this user may open C(/dev/fuse)., type: bool}
+            user_namespaces: {description: Whether the kernel's settings let users create user namespaces., type: bool}
         kernel:
           description: The kernel.
           type: dict
@@ -652,6 +693,10 @@ def main() -> None:
             "compose_service": {"type": "str", "default": "train"},
             "profiler": {"type": "str", "choices": ["rocprofv3", "nsys"]},
             "script": {"type": "str"},
+            "image": {"type": "str"},
+            "apptainer": {"type": "list", "elements": "str", "default": ["apptainer"]},
+            "apptainer_options": {"type": "list", "elements": "str", "default": []},
+            "binds": {"type": "list", "elements": "str", "default": []},
             "reach": {"type": "list", "elements": "str", "default": []},
             "as_root": {"type": "list", "elements": "str", "default": []},
             "probe_disks": {"type": "bool", "default": False},
@@ -692,6 +737,10 @@ def main() -> None:
         compose_service=params["compose_service"],
         profiler=params["profiler"],
         script=params["script"],
+        image=params["image"],
+        apptainer=tuple(params["apptainer"] or ["apptainer"]),
+        apptainer_options=tuple(params["apptainer_options"]),
+        binds=tuple(params["binds"]),
         reach=tuple(params["reach"]),
         as_root=tuple(params["as_root"]),
         probe_disks=params["probe_disks"] and not module.check_mode,

@@ -11,7 +11,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy impor
 from ansible_collections.muster.train.tests.support.preflight_parts import Change, Facts, Tree, as_it_is
 
 IB, ROCE, AMD, A100, CPU = "dgx_h100_ib", "hgx_h100_roce", "mi300x_bnxt", "dgx_a100", "laptop"
-DOCKER = ClusterPolicy(runtime="docker", image="train:1")
+DOCKER = ClusterPolicy(runtime="docker", container_image="train:1")
 NO_HOST_KEY = "Failed to connect to the host via ssh: Host key verification failed."
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from .._container import service
+from .._container import apptainer, service
 from .._gpu.amd import devices as amd_devices
 from .._gpu.amd import health as amd_health
 from .._gpu.nvidia import devices as nvidia_devices
@@ -32,4 +32,5 @@ def readers() -> tuple[ModuleType, ...]:
         gpu_processes,
         processes,
         service,
+        apptainer,
     )

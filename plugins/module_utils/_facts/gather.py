@@ -19,7 +19,7 @@ from .._records.gpu import Gpu, GpuProcess
 from .._records.node import Config, File, NodeFacts, Script, TrainingPython, Workdir
 from .._records.rdma import Rdma
 from .._records.subsets import HEALTH
-from .._records.system import Disk, Inherited, Limit, Memlock, ProfilerTool
+from .._records.system import Apptainer, Disk, Inherited, Limit, Memlock, ProfilerTool
 from .._software.code import read_code
 from .._software.files import find_python, locate, read_config, read_file
 from .._software.tools import read_tools
@@ -91,6 +91,7 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
         **_health_probes(host, query),
         **({"profiler": lambda: _read_profiler(host, query)} if query.profiler else {}),
         **({"script": lambda: _read_script(host, query)} if query.script else {}),
+        **({"apptainer": lambda: _read_apptainer(host, query, str(query.image))} if query.image else {}),
     }
     disks = _disks(query) if "disk" in query.subset else []
     # One probe per disk: a file server that does not answer must not delay the others.
@@ -124,6 +125,7 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
         tools=answers.get("tools"),
         profiler=answers.get("profiler"),
         script=answers.get("script"),
+        apptainer=answers.get("apptainer"),
         kernel=answers.get("kernel"),
         inherited=answers.get("inherited"),
         slurm=read_slurm(host),
@@ -200,6 +202,14 @@ def _read_script(host: Host, query: FactsQuery) -> Script | None:
     interpreter = find_python(host, query.code_dir, query.python).path
     path = locate(host, query.code_dir, str(query.script))
     return read_script(host, interpreter, path, query.code_dir, query.python_path) if interpreter else None
+
+
+def _read_apptainer(host: Host, query: FactsQuery, image: str) -> Apptainer:
+    from .._container.apptainer import read_apptainer  # only a launch in an image compiles it
+
+    options = (query.apptainer, query.apptainer_options, image, query.python, query.code_dir, query.binds)
+    files = [locate(host, query.code_dir, name) for name in query.files]
+    return read_apptainer(host, *options, [query.workdir, query.code_dir, *files])
 
 
 def _read_gpu_processes(host: Host) -> list[GpuProcess] | None:

@@ -30,6 +30,10 @@ class FactsQuery:
     compose_service: str = "train"
     profiler: str | None = None
     script: str | None = None
+    image: str | None = None
+    apptainer: tuple[str, ...] = ("apptainer",)
+    apptainer_options: tuple[str, ...] = ()
+    binds: tuple[str, ...] = ()
     reach: tuple[str, ...] = ()
     as_root: tuple[str, ...] = ()
     probe_disks: bool = False

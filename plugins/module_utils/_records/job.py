@@ -17,6 +17,10 @@ from .frozen import field, frozen
 SAFE_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 # What torch says of a rank that wrote no error file (elastic/multiprocessing/errors, _EMPTY_ERROR_DATA).
 NO_MESSAGE = "<NONE>"
+# The end of the names of variables by which a scheduler or a login chooses GPUs (CUDA_, HIP_, ROCR_, NVIDIA_).
+VISIBLE_DEVICES = "_VISIBLE_DEVICES"
+# The runtime whose ranks a process of the node starts in an image.
+APPTAINER = "apptainer"
 
 
 def container_name(run_id: str, node_rank: int) -> str:

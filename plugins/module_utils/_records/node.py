@@ -15,7 +15,19 @@ from .holder import LaunchHolder
 from .known import Record
 from .path_part import PathPart
 from .subsets import HEALTH
-from .system import Container, Disk, Inherited, Kernel, Limit, Memlock, ProfilerTool, SlurmStep, Tools, Versions
+from .system import (
+    Apptainer,
+    Container,
+    Disk,
+    Inherited,
+    Kernel,
+    Limit,
+    Memlock,
+    ProfilerTool,
+    SlurmStep,
+    Tools,
+    Versions,
+)
 
 if TYPE_CHECKING:  # on the node every file of a module is compiled anew, and only preflight asks how a node is
     from . import health
@@ -233,6 +245,7 @@ class NodeFacts(Record):
     tools: Tools | None = None
     profiler: ProfilerTool | None = None
     script: Script | None = None
+    apptainer: Apptainer | None = None
     kernel: Kernel | None = None
     inherited: list[Inherited] | None = None
     slurm: SlurmStep | None = None

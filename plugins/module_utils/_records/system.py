@@ -145,6 +145,34 @@ class ProfilerTool(Record):
 
 
 @frozen
+class Apptainer(Record):
+    """Apptainer on a node, and what a program in its image sees; version None: the command was not found.
+
+    image is its path, identity the ID of a SIF's build (None: not a SIF). has_python: whether the interpreter of the
+    ranks runs in it, None where nothing could be run there, and why. variables are those for NCCL and PyTorch that the
+    image sets. binds are paths of the node that are to be bound, and whether they exist; links are the directories of
+    a run that lie behind links, and where. fuse: whether this user may open /dev/fuse; user_namespaces: whether the
+    kernel's settings let users create them; infiniband: whether the image sees /dev/infiniband.
+    """
+
+    image: str
+    exists: bool
+    version: str | None = None
+    identity: str | None = None
+    has_python: bool | None = None
+    why: str | None = None
+    python: str | None = None
+    torch: str | None = None
+    nccl: str | None = None
+    variables: dict[str, str] = field(default_factory=dict)
+    binds: dict[str, bool] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    infiniband: bool | None = None
+    fuse: bool | None = None
+    user_namespaces: bool | None = None
+
+
+@frozen
 class Kernel(Record):
     """The kernel: its release, what its command line says of PCI and memory, and the modules RDMA needs.
 

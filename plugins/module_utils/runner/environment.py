@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The launcher's environment: on the login's, or in a container on the container's own."""
+"""The launcher's environment: on the login's, in a container on the container's own, in an image on the image's."""
 
 from __future__ import annotations
 
@@ -7,21 +7,28 @@ import os
 import pwd
 from typing import Any
 
-from .._records.job import Job
+from .._records.job import APPTAINER, VISIBLE_DEVICES, Job
 from .._records.layout import SITE
-from .inherited import base_environment
+from .inherited import OF_SLURM_JOB, base_environment
 
 
 def environment_of(job: Job, private: dict[str, Any]) -> dict[str, str]:
-    """Return the launcher's environment: what is inherited, who the user is, the secrets, and what the plan sets."""
-    inherited = private.get("environment")
-    environment = base_environment(dict(os.environ)) if inherited is None else dict(inherited)
+    """Return the launcher's environment: what is inherited, who the user is, the secrets, and what the plan sets.
+
+    In an image the rest is the image's own; only the scheduler's choice of GPUs and its job are inherited.
+    """
+    environment = _inherited(private)
+    if job.runtime == APPTAINER:
+        environment = {
+            name: value for name, value in environment.items() if name in OF_SLURM_JOB or name.endswith(VISIBLE_DEVICES)
+        }
     try:
         user = pwd.getpwuid(os.getuid())
         name, home = user.pw_name, user.pw_dir
     except KeyError:  # a uid that the container doesn't know
         name, home = str(os.getuid()), job.workdir
-    environment.setdefault("HOME", home)
+    if job.runtime != APPTAINER:  # which sets it itself, by its options
+        environment.setdefault("HOME", home)
     for variable in ("USER", "LOGNAME"):
         environment.setdefault(variable, name)
     environment.update(private.get("secrets") or {})
@@ -36,3 +43,20 @@ def environment_of(job: Job, private: dict[str, Any]) -> dict[str, str]:
     site = os.path.join(job.run_dir, SITE)
     environment["PYTHONPATH"] = os.pathsep.join([site, *code, *([path] if path else [])])
     return environment
+
+
+def environments_of(job: Job, private: dict[str, Any]) -> tuple[dict[str, str], dict[str, str] | None]:
+    """Return the launcher's environment, and that of Apptainer itself where the launcher starts in an image.
+
+    Apptainer's is the login's, with the marks by which the run's processes are found.
+    """
+    environment = environment_of(job, private)
+    if job.runtime != APPTAINER:
+        return environment, None
+    marks = {name: value for name, value in environment.items() if name.startswith("MUSTER_")}
+    return environment, {**_inherited(private), **marks}
+
+
+def _inherited(private: dict[str, Any]) -> dict[str, str]:
+    inherited = private.get("environment")
+    return base_environment(dict(os.environ)) if inherited is None else dict(inherited)

@@ -21,7 +21,7 @@ from .attempt.attempt import Attempt
 from .attempt.child import adopt_orphans, wake_at_signals
 from .attempt.prepared import lay_out
 from .disk import Answer, DiskThread
-from .environment import environment_of
+from .environment import environments_of
 from .gang.base import Gang, end_order, heartbeat_s, likeness_of_end, report_of
 from .gang.join import join_gang
 from .last_state import LastState
@@ -162,14 +162,14 @@ class Supervisor:
 
     def _run_attempt(self, state: State, gang: Gang, number: int, job: Job) -> tuple[str, dict[str, Any]]:
         """Make one attempt with the node rank of this job; return its phase and the state's fields."""
-        environment = environment_of(job, self._private)
-        made = self._disk.ask(functools.partial(lay_out, job, self.run_dir, environment))
+        environment, outside = environments_of(job, self._private)
+        made = self._disk.ask(functools.partial(lay_out, job, self.run_dir, outside or environment))
         self._wait_for_disk(gang, made, job.disk_wait, "stop", "end")
         fields = {"attempt": number, "node_rank": job.node_rank, "first_rank": job.first_rank, **NOT_ENDED}
         aside = self._telemetry.start()
         try:
             attempt = self._attempt = Attempt(
-                job, self.run_dir, number, environment, made.result(), self._disk, self._selector, aside
+                job, self.run_dir, number, environment, made.result(), self._disk, self._selector, aside, outside
             )
         except OSError as error:
             if gang.orders and not made.done:

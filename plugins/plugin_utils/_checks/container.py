@@ -11,12 +11,12 @@ from .._findings.remedy import sentence
 from .model import Cluster, Outcome, Outcomes, failed, passed, skipped, unavailable
 from .properties import IMAGE
 
-ON_HOST = "the ranks run on the host, without containers"
+ON_HOST = "the ranks run without a container engine"
 
 
 def engine(node: Node, cluster: Cluster) -> Outcome:
     """Find nodes whose engine does not run, does not answer this user, or has no compose."""
-    if cluster.on_host:
+    if not cluster.in_engine:
         return skipped(ON_HOST)
     docker = node.facts.engine
     command = shlex.join(cluster.policy.docker)
@@ -39,9 +39,9 @@ def engine(node: Node, cluster: Cluster) -> Outcome:
 
 def image(cluster: Cluster) -> Outcomes:
     """Find nodes without the image, or with a different one from most."""
-    ref = cluster.policy.image
-    if not ref or cluster.on_host:
-        outcome = skipped(ON_HOST if cluster.on_host else "no image is named")
+    ref = cluster.policy.container_image
+    if not ref or not cluster.in_engine:
+        outcome = skipped(ON_HOST if not cluster.in_engine else "no image is named")
         return [(name, outcome) for name in cluster.nodes]
     return [(name, _image(cluster.nodes[str(name)], ref, outcome, cluster)) for name, outcome in IMAGE.compare(cluster)]
 
@@ -62,7 +62,7 @@ def _image(node: Node, ref: str, compared: Outcome, cluster: Cluster) -> Outcome
 
 def compose_file(node: Node, cluster: Cluster) -> Outcome:
     """Find nodes without the compose file."""
-    if cluster.on_host:
+    if not cluster.in_engine:
         return skipped(ON_HOST)
     file = (node.facts.files or {}).get(cluster.policy.compose_file)
     if file is None:
@@ -79,7 +79,7 @@ def compose_file(node: Node, cluster: Cluster) -> Outcome:
 
 def privileged(node: Node, cluster: Cluster) -> Outcome:
     """Warn of containers that have access to the whole machine."""
-    if cluster.on_host:
+    if not cluster.in_engine:
         return skipped(ON_HOST)
     if not cluster.policy.privileged:
         return passed("containers get only the devices that they need", "container_privileged")

@@ -26,7 +26,7 @@ TMP = "/tmp"  # only compared with
 def memlock(node: Node, cluster: Cluster) -> Outcome:
     """Find nodes whose ranks may lock less memory than RDMA needs."""
     profile = cluster.checks.expected.get("memlock")
-    if not cluster.on_host:
+    if cluster.in_engine:
         return skipped(f"{IN_CONTAINER}, whose limit is the engine's")
     if profile is None and not ranks_ports(node, cluster):
         return skipped("there is no usable RDMA port, and only RDMA needs locked memory")
@@ -105,7 +105,7 @@ def _full(disk: Disk, where: str, cluster: Cluster, remedy: str) -> Outcome | No
 
 def shm(node: Node, cluster: Cluster) -> Outcome:
     """Find a /dev/shm that is too small for NCCL and the data loaders of GPUs."""
-    if not cluster.on_host:
+    if cluster.in_engine:
         return skipped(f"{IN_CONTAINER}, whose /dev/shm is container_shm_size")
     container = node.facts.container
     if node.gpu is not None and not node.gpu.count:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
+from ansible_collections.muster.train.plugins.module_utils._records.job import APPTAINER
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 from .._cluster.connections import TriedConnection
@@ -93,8 +94,18 @@ class Cluster:
 
     @property
     def on_host(self) -> bool:
-        """Whether the ranks run on the host, without containers."""
+        """Whether the ranks use the interpreter and the packages of the host."""
         return self.policy.runtime == "host"
+
+    @property
+    def in_engine(self) -> bool:
+        """Whether the runner and its ranks are in a container of an engine, which gives them limits and devices."""
+        return self.policy.runtime == "docker"
+
+    @property
+    def in_image(self) -> bool:
+        """Whether a runner on the host starts the ranks in an image of Apptainer."""
+        return self.policy.runtime == APPTAINER
 
     def environment(self, node: Node) -> dict[str, Any]:
         """Return what users set for the ranks of a node."""

@@ -119,12 +119,17 @@ def _limit(name: str) -> Callable[[Node, Cluster], str | None]:
 
 def _image(node: Node, cluster: Cluster) -> str | None:
     engine = node.facts.engine
-    if not cluster.policy.image:
+    if not cluster.policy.container_image:
         return ""
     if engine is None or not engine.running:
         return None
-    image = engine.images.get(cluster.policy.image)
+    image = engine.images.get(cluster.policy.container_image)
     return min(image.digests, default=image.id or "") if image is not None else ""
+
+
+def _image_file(node: Node, _cluster: Cluster) -> str | None:
+    identity = node.facts.apptainer.identity if node.facts.apptainer else None
+    return f"build {identity[:12]}" if identity else ""
 
 
 def _engine(node: Node, _cluster: Cluster) -> str | None:
@@ -159,6 +164,13 @@ IMAGE = Property(
 )
 PROPERTIES = (
     GPU_COUNT,
+    Property(
+        "image file",
+        "container",
+        _image_file,
+        "the same build of the Apptainer image",
+        sentence("copy it again: ", playbook("setup", "--tags", "apptainer")),
+    ),
     Property("gpu model", "gpu", _gpu_model, "the same GPUs"),
     Property("driver", "gpu", _driver, "the same GPU driver", "install the same driver, and restart the node"),
     Property("gpu runtime", "gpu", _runtime, "the same system-wide CUDA or ROCm", "install the same one", "warn"),

@@ -155,7 +155,7 @@ def _networks(node: Node, cluster: Cluster) -> dict[str, Network]:
 
 def device_files(node: Node, cluster: Cluster) -> Outcome:
     """Find device nodes of GPUs and adapters that the user may not open."""
-    if not cluster.on_host:
+    if cluster.in_engine:
         return skipped(f"{IN_CONTAINER}, whose devices the engine gives them")
     files = node.facts.devices
     if files is None:

@@ -10,7 +10,23 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .._cluster.node import Node
 from .._findings.finding import Finding
-from . import code, container, files, gpu, host, kernel, network, nodes, profiler, rdma, reach, script, start, trust
+from . import (
+    apptainer,
+    code,
+    container,
+    files,
+    gpu,
+    host,
+    kernel,
+    network,
+    nodes,
+    profiler,
+    rdma,
+    reach,
+    script,
+    start,
+    trust,
+)
 from .gpu_processes import gpu_processes
 from .model import Cluster, Judge, NodeJudge, Outcome, on_nodes
 from .policy import CheckPolicy, Level
@@ -127,6 +143,8 @@ CHECKS: tuple[Check, ...] = (
     _node_check("engine", "the container engine answers, with compose", container.engine, ("engine",)),
     _node_check("compose file", "the compose file exists", container.compose_file, ("files",)),
     Check("image", "the same image on every node", container.image, ("engine",)),
+    _node_check("apptainer", "Apptainer runs the image, which has what the ranks need", apptainer.apptainer),
+    _node_check("binds", "everything is there that is bound into the image", apptainer.binds),
     _node_check("privileged", "containers are not privileged", container.privileged, (), "warn"),
     *(
         Check(prop.name, prop.description, prop.compare, (prop.subset,), prop.level)

@@ -63,7 +63,7 @@ def torch(node: Node, cluster: Cluster) -> Outcome:
 def starter(node: Node, cluster: Cluster) -> Outcome:
     """Find nodes where the starter that is asked for cannot start the runner, or cannot keep it."""
     setting = cluster.policy.starter
-    if not cluster.on_host:
+    if cluster.in_engine:
         return skipped("the container engine starts the ranks")
     step = node.facts.slurm
     if setting not in (AUTO, SLURM) and step is not None and step.is_tracked and node.is_in_step:
@@ -90,7 +90,7 @@ def starter(node: Node, cluster: Cluster) -> Outcome:
 def logout(node: Node, cluster: Cluster) -> Outcome:
     """Find nodes where logind ends the ranks with the controller's session."""
     systemd = node.facts.systemd
-    if not cluster.on_host or not _ends_with_session(node, cluster):
+    if cluster.in_engine or not _ends_with_session(node, cluster):
         return passed("the ranks do not belong to the controller's session", ORIGIN)
     if systemd.in_session is False:  # as where sshd does not use PAM, or Slurm takes the login into its job
         return passed("the login is not in a logind session", "/proc/self/cgroup")
@@ -104,7 +104,7 @@ def logout(node: Node, cluster: Cluster) -> Outcome:
 def shared_memory(node: Node, cluster: Cluster) -> Outcome:
     """Find nodes where logind removes the ranks' shared memory with the last session; system users are exempt."""
     systemd = node.facts.systemd
-    if not cluster.on_host or node.facts.user.uid < FIRST_UID or not _ends_with_session(node, cluster):
+    if cluster.in_engine or node.facts.user.uid < FIRST_UID or not _ends_with_session(node, cluster):
         return passed("it does not end with a session", ORIGIN)
     if not systemd.remove_ipc:
         return passed("logind.conf does not remove it", LOGIND)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
+from ansible_collections.muster.train.plugins.module_utils._text.binds import source_of
 from ansible_collections.muster.train.plugins.module_utils._text.stamps import seconds_of
 
 from .._findings.errors import display
@@ -30,10 +31,13 @@ NOT_COLLECTED = ("checkpoints", "checkpoint-*", "*.safetensors", "*.pt", "*.pth"
 VARIABLES = (
     Parameter("launch_slot", "label"),
     Parameter("launch_cwd", "choice", choices=("code", "run")),
-    Parameter("launch_runtime", "choice", choices=("host", "docker")),
+    Parameter("launch_runtime", "choice", choices=("host", "docker", "apptainer")),
     Parameter("launch_compose_file", "path"),
     Parameter("launch_compose_service", "label"),
     Parameter("launch_docker", "arguments"),
+    Parameter("launch_apptainer", "arguments"),
+    Parameter("launch_apptainer_options", "arguments"),
+    Parameter("launch_binds", "arguments"),
     Parameter("launch_starter", "choice", choices=starter.CHOICES),
     Parameter("launch_stop_grace", "int", minimum=1, maximum=DAY),
     Parameter("launch_abort_grace", "int", minimum=1, maximum=DAY),
@@ -50,11 +54,13 @@ VARIABLES = (
 )
 CHECKPOINT_DIR = Parameter("launch_checkpoint_dir", "path")
 SHARED_OUTPUT_DIR = Parameter("launch_shared_output_dir", "path")
+IMAGE = Parameter("launch_image", "path")
 SLURM_END = "launch_slurm_end"
 HEAD_ADDRESS = Parameter("launch_head_address", "node")
 NAMES = (
     *(variable.name for variable in VARIABLES),
-    *(HEAD_ADDRESS.name, CHECKPOINT_DIR.name, SHARED_OUTPUT_DIR.name, SLURM_END, "launch_port_range", "launch_env"),
+    *(HEAD_ADDRESS.name, CHECKPOINT_DIR.name, SHARED_OUTPUT_DIR.name, IMAGE.name, SLURM_END),
+    *("launch_port_range", "launch_env"),
 )
 # Variables of other roles, for verbs that show what a launch would do.
 OF_LIBRARY = ("nccl_env_library", "nccl_env_version")
@@ -79,6 +85,10 @@ class ClusterPolicy:
     compose_file: str = "~/muster/container/compose.yaml"
     compose_service: str = "train"
     docker: list[str] = field(default_factory=lambda: ["docker"])
+    image: str = ""
+    apptainer: list[str] = field(default_factory=lambda: ["apptainer"])
+    apptainer_options: list[str] = field(default_factory=list)
+    binds: list[str] = field(default_factory=list)
     starter: str = "auto"
     stop_grace: int = 60
     abort_grace: int = 10
@@ -96,7 +106,7 @@ class ClusterPolicy:
     collect_limit_mib: int = 1024
     library: str = ""
     version: str = ""
-    image: str = ""
+    container_image: str = ""
     privileged: bool = False
 
     @classmethod
@@ -113,14 +123,20 @@ class ClusterPolicy:
         if 0 < values.get("lost_after", 0) < LEAST_LOST_AFTER_S:
             least = f"0 (never), or at least {LEAST_LOST_AFTER_S}: the runners send a heartbeat every 2 s"
             findings.append(_fault("launch_lost_after", values["lost_after"], least))
-        if values.get("docker") == []:
-            findings.append(_fault("launch_docker", [], "the command that runs Docker, such as [docker]"))
+        for name, program in (("docker", "Docker"), ("apptainer", "Apptainer")):
+            if values.get(name) == []:
+                findings.append(_fault(f"launch_{name}", [], f"the command that runs {program}, such as [{name}]"))
+        for bind in values.get("binds", []):
+            if not source_of(bind).startswith("/"):
+                findings.append(_fault("launch_binds", bind, "an absolute path of the node, without ~ or variables"))
+        if values.get("runtime") == "apptainer" and not variables.get(IMAGE.name):
+            findings.append(_fault(IMAGE.name, "", "the path of an image on every node, for the runtime apptainer"))
         library, version = (str(variables.get(name) or "") for name in OF_LIBRARY)
         image, privileged = (variables.get(name) for name in OF_CONTAINER)
         others: dict[str, Any] = {
             "library": library,
             "version": version,
-            "image": str(image or ""),
+            "container_image": str(image or ""),
             "privileged": bool(privileged),
         }
         return cls(**values, **others), findings
@@ -140,9 +156,9 @@ def _address(raw: object) -> str:
     return text
 
 
-def _shared_directory(raw: object) -> str:
-    """Return the path unchanged; a relative one would be another directory for each user and program."""
-    text = "" if raw == "" else str(read(SHARED_OUTPUT_DIR, raw))
+def _absolute(variable: Parameter, raw: object) -> str:
+    """Return the path unchanged; a relative one would be another place for each user and program."""
+    text = "" if raw == "" else str(read(variable, raw))
     if text and text[0] not in "/~$":
         raise ValueError
     return text
@@ -162,7 +178,12 @@ _READERS: list[tuple[str, Callable[[Any], Any], str]] = [
         lambda raw: "" if raw == "" else read(CHECKPOINT_DIR, raw),
         "a path on the nodes, or nothing",
     ),
-    (SHARED_OUTPUT_DIR.name, _shared_directory, "an absolute path on the nodes, or nothing"),
+    (
+        SHARED_OUTPUT_DIR.name,
+        functools.partial(_absolute, SHARED_OUTPUT_DIR),
+        "an absolute path on the nodes, or nothing",
+    ),
+    (IMAGE.name, functools.partial(_absolute, IMAGE), "an absolute path on the nodes, or nothing"),
     (SLURM_END, _stamp, "a time in UTC such as 2026-11-20T14:30:52Z, or nothing"),
     ("launch_port_range", lambda raw: read_range(str(raw)), ""),
     ("launch_env", _env, "a mapping of names to values"),
@@ -176,7 +197,7 @@ def check_alike(policies: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
     for node, policy in policies.items():
         for name, raw in policy.items():
             value, head_value = _differing(raw, policies[head].get(name))
-            if value == head_value:
+            if value == head_value or name == IMAGE.name:  # each node has its own facts of its image
                 continue
             aside = ", and put node-specific variables in launch_node_env" if name == "launch_env" else ""
             findings.append(

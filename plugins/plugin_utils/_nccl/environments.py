@@ -24,7 +24,7 @@ from .._findings.finding import Finding
 from .._findings.origin import DEFAULT, FOR_ONE_RUN, LAUNCH_ENV, Layer, Origin
 from .._findings.remedy import Option, sentence
 from . import tuning, variable_layers
-from .inherited import environment_of, in_containers, layers_of
+from .inherited import INSIDE, environment_of, layers_of
 from .library import Library, library_of, numbers
 from .lint.lint import lint, lint_cluster
 from .resolver import FabricPolicy, NodeEnvironment, NodeView, resolve
@@ -94,8 +94,8 @@ def decide_for(
 ) -> tuple[Environments | None, list[Finding]]:
     """Decide as a launch would, for the nodes that answered, the head first; also return all findings."""
     nodes = {answer.name: answer for answer in answers if isinstance(answer, Node)}
-    if policy.runtime == "docker":
-        nodes = {name: dataclasses.replace(node, facts=in_containers(node.facts)) for name, node in nodes.items()}
+    if inside := INSIDE.get(policy.runtime):
+        nodes = {name: dataclasses.replace(node, facts=inside(node.facts)) for name, node in nodes.items()}
     address, findings = _head_address(answers, nodes, policy)
     if policy.version and numbers(policy.version) is None:
         findings.append(_invalid("nccl_env_version", policy.version, "a version such as 2.23.4"))

@@ -8,8 +8,9 @@ order). What nothing sets in between has its effect, so the resolver decides the
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
+from ansible_collections.muster.train.plugins.module_utils._records.job import VISIBLE_DEVICES
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._records.system import Inherited
 
@@ -20,12 +21,35 @@ from .library import Library
 LAYERS = {"login": Layer.LOGIN, "image": Layer.IMAGE, "nccl": Layer.CONF, "rccl": Layer.CONF}
 INHERITED = tuple(dict.fromkeys(LAYERS.values()))
 ENVIRONMENT = ("login", "image")
+FILES = ("nccl", "rccl")
 
 
 def in_containers(facts: NodeFacts) -> NodeFacts:
     """Return the facts without what only processes of the node inherit."""
     inherited = None if facts.inherited is None else [item for item in facts.inherited if item.in_container]
     return dataclasses.replace(facts, inherited=inherited)
+
+
+def in_image(facts: NodeFacts) -> NodeFacts:
+    """Return the facts as ranks in an Apptainer image inherit: its variables, and of the node the files of NCCL.
+
+    Of the login they get the choice of GPUs.
+    """
+    apptainer, node = facts.apptainer, facts.inherited
+    if apptainer is None or node is None:
+        return facts
+    image = [Inherited("image", apptainer.image, apptainer.variables, in_container=True)] if apptainer.variables else []
+    login = [chosen for item in node if item.kind == "login" and (chosen := _chosen_gpus(item)).variables]
+    return dataclasses.replace(facts, inherited=[*login, *image, *(item for item in node if item.kind in FILES)])
+
+
+def _chosen_gpus(login: Inherited) -> Inherited:
+    variables = {name: value for name, value in login.variables.items() if name.endswith(VISIBLE_DEVICES)}
+    return dataclasses.replace(login, variables=variables)
+
+
+# By the runtime: what its ranks inherit, of all that a node has.
+INSIDE: Mapping[str, Callable[[NodeFacts], NodeFacts]] = {"docker": in_containers, "apptainer": in_image}
 
 
 def layers_of(facts: NodeFacts | None, library: Library) -> list[UserLayer]:

@@ -26,7 +26,7 @@ from .._cluster.node import Node
 from .._cluster.policy import ClusterPolicy
 from .._cluster.script import is_brought, is_program_name
 from .._cluster.starter import SLURM
-from .._findings.origin import FOR_ONE_RUN, MUSTER, Layer
+from .._findings.origin import DEFAULT, FOR_ONE_RUN, MUSTER, Layer
 from .._nccl import variable_layers
 from .._request.settings import setting_values
 from .._text.placeholders import expand
@@ -118,6 +118,10 @@ def job_of(
     versions, names = facts.versions, {item.name for item in environment}
     defaults = recorder.variables(run_dir, versions.torch if versions else None, names) if watched_s else []
     defaults += transport.variables(run_dir, environment) if proof and not proof.missing else []
+    defaults += [
+        variable_layers.variable(name, value, DEFAULT, reason)
+        for name, (value, reason) in execution.environment.items()
+    ]
     on_end = settings["on_end"]["value"]
     code_dir = facts.code.path if facts.code else facts.workdir.path
     return Job(
@@ -146,7 +150,7 @@ def job_of(
             max_restarts=settings["max_restarts"]["value"],
             nodes=[*run.nodes, *run.spares] if node_rank == 0 else [],
         ),
-        argv=command.argv,
+        argv=[*execution.wrapper, *command.argv],
         environment=variable_layers.merge([trackers.variables(run_id, output_dir), defaults, users, layer]),
         starter=execution.starter.name,
         starter_reason=execution.starter.reason,

@@ -28,7 +28,7 @@ WHERE, LAST = Parameter("where", "conditions"), Parameter("last", "int", minimum
 LAST_LINES = Parameter("lines", "int", default=0, maximum=50)
 
 # The parts of a verb that --tags selects; the tasks of the other verbs have no tags.
-TAGS = {"setup": ("memlock", "firewall", "code", "container")}
+TAGS = {"setup": ("memlock", "firewall", "code", "container", "apptainer")}
 
 VERBS: dict[str, tuple[Parameter, ...]] = {
     "launch": (

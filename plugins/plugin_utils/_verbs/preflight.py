@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.health import Reach
+from ansible_collections.muster.train.plugins.module_utils._records.job import APPTAINER
 
 from .._action.files import relative
 from .._checks.model import Cluster, Launch
@@ -32,6 +33,7 @@ from .._findings.errors import ReportedError
 from .._findings.finding import PlanError
 from .._findings.invocation import Invocation
 from .._nccl.environments import users_of
+from .._plan.facts import image_options
 from .._request.standing import standing
 from .._text.plain import plain
 from .answers import read_node_answers
@@ -44,7 +46,8 @@ DOCUMENT, STOP_ON = "preflight_json", "preflight__stop_on"
 POLICY = (*NAMES, *OF_CONTAINER, *OF_LIBRARY, *CHECK_VARIABLES, DOCUMENT, STOP_ON)
 OF_FACTS = (
     *("launch_workdir", "launch_code_dir", "launch_python", "launch_slot", "launch_docker", "launch_head_address"),
-    *("launch_runtime", "container_data_dirs", "container_image", "preflight_as_root", "launch_env", "launch_node_env"),
+    *("launch_runtime", "container_data_dirs", "container_image", "preflight_as_root"),
+    *("launch_image", "launch_apptainer", "launch_apptainer_options", "launch_binds", "launch_env", "launch_node_env"),
 )
 
 
@@ -78,6 +81,7 @@ def gather_facts(play: Play, host: str) -> dict[str, Any]:
         "profiler": PROFILERS[profiler].program if profiler else None,
         "script": (defaults.get("script") or None) if on_host else None,
         "python_path": next((layer["PYTHONPATH"] for layer in layers if "PYTHONPATH" in layer), None),
+        **(image_options(policy, layers) if policy.get("launch_runtime") == APPTAINER else {}),
         "probe_disks": True,
         "asked_at": time.time(),
         "subset": ["all", "!tools", "!services"],

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._container.apptainer import parse_identity
 from ansible_collections.muster.train.plugins.module_utils._container.engine import parse_daemon
 from ansible_collections.muster.train.plugins.module_utils._container.engine_output import (
     parse_gpu_containers,
@@ -81,6 +82,7 @@ from ansible_collections.muster.train.plugins.module_utils._system.limits import
 from ansible_collections.muster.train.plugins.module_utils._system.memory import parse_meminfo
 from ansible_collections.muster.train.plugins.module_utils._system.processes import parse_mark, parse_switches
 from ansible_collections.muster.train.plugins.module_utils._system.slurm import parse_slurm_groups
+from ansible_collections.muster.train.plugins.module_utils._text.binds import source_of
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.metrics.lightning import parse_csv
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.metrics.lines import PrintedMetrics
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.ranks import GangNode
@@ -212,7 +214,8 @@ PARSERS = [
     *(cpus.parse_cpu_list, cpus.parse_cpu_max, cpus.parse_groups, lambda text: read_raised(text.splitlines())),
     *(parse_cgroup, parse_environ, parse_chosen, parse_command_line, parse_cap_ipc_lock_alone, parse_limits),
     *(parse_hosts, parse_meminfo, parse_errors, parse_info, parse_image, parse_gpu_containers, parse_daemon),
-    *(parse_trace, parse_cpu, parse_io, parse_slurm_groups),
+    *(parse_trace, parse_cpu, parse_io, parse_slurm_groups, source_of),
+    lambda text: parse_identity(text.encode("utf-8", "surrogatepass")),
     *(parse_users, parse_switches, parse_mark, parse_routed, parse_nvlinks, parse_states, parse_count, parse_features),
     *(
         parse_bad_pages,

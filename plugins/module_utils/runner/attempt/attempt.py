@@ -21,10 +21,11 @@ from ..disk import DiskThread
 from ..hang.look import Looker
 from . import launcher_failure, launcher_report, progress
 from .child import Child
+from .image import guard, open_script
 from .memory import KernelMemory
 from .metrics.metrics import Metrics
 from .output import Output
-from .place import WITHOUT_TORCHRUN, place_of
+from .place import WITHOUT_TORCHRUN, place_of, report_variables
 from .prepared import Prepared, checkpoint_dirs
 from .stuck import find_stuck
 from .workers import Workers
@@ -55,8 +56,12 @@ class Attempt:
         disk: DiskThread,
         selector: selectors.BaseSelector,
         aside: int | None = None,
+        outside: dict[str, str] | None = None,
     ) -> None:
-        """Start the launcher; raise OSError where it can't be started. aside: a session beside it."""
+        """Start the launcher; raise OSError where it can't be started. aside: a session beside it.
+
+        outside: the environment of Apptainer, where the launcher starts in an image. It has its own in there.
+        """
         self._job = job
         self._kill_at: float | None = None
         self._killed_at: float | None = None
@@ -83,21 +88,19 @@ class Attempt:
         pipes, watches = prepared.pipes, self._metrics.watches
         self.output = Output(run_dir, job.ranks, self._own_rank, pipes, job.log_limit, disk, selector, watches)
         passed_files = () if job.launcher in WITHOUT_TORCHRUN else (self.output.report_end,)
-        environment = {**environment, **place_of(job, number)}
-        if passed_files:
-            environment["MUSTER_REPORT_FD"] = str(self.output.report_end)
-            environment["MUSTER_ABORT_GRACE"] = str(job.abort_grace)
-            environment["MUSTER_LOST_AFTER"] = str(job.gang.lost_after)
+        environment = {**environment, **place_of(job, number), **report_variables(job, *passed_files)}
         mark = process_tree.open_mark(job.run_id, run_dir, job.nonce)
-        marks = () if mark is None else (mark,)
+        opened = [] if mark is None else [mark]
+        argv, passed = [*(guard(run_dir) if outside else ()), prepared.program, *job.argv[1:]], (*passed_files, *opened)
         try:
-            argv, descriptors = [prepared.program, *job.argv[1:]], (*passed_files, *marks)
-            self.child = Child(argv, environment, job.cwd, self.output.launcher_end, descriptors, aside)
+            script = [] if outside is None else [open_script(environment)]
+            opened += script
+            self.child = Child(argv, outside or environment, job.cwd, self.output.launcher_end, passed, aside, *script)
         except OSError:
             self.close()
             raise
         finally:
-            for descriptor in marks:
+            for descriptor in opened:
                 os.close(descriptor)
         self.looker = Looker(job, run_dir, prepared.program)
         self.output.hand_over()

@@ -53,6 +53,7 @@ class Child:
         output: int,
         passed: tuple[int, ...],
         aside: int | None = None,
+        stdin: int = subprocess.DEVNULL,
     ) -> None:
         """Start it; aside: a session below the runner that does not belong to it."""
         self._aside = aside
@@ -70,7 +71,7 @@ class Child:
             argv,
             env=environment,
             cwd=directory,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=output,
             stderr=output,
             pass_fds=passed,

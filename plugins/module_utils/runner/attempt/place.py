@@ -22,3 +22,12 @@ def place_of(job: Job, number: int) -> dict[str, str]:
         rank = {"RANK": str(job.first_rank)} if job.launcher == "python" else {}
         return {**node_rank, **rank, "GROUP_RANK": str(job.node_rank), "MASTER_PORT": str(port)}
     return {**node_rank, "PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_NODE_RANK": str(job.node_rank)}
+
+
+def report_variables(job: Job, *descriptors: int) -> dict[str, str]:
+    """Return what torchrun needs to report by this descriptor, nothing without one."""
+    if not descriptors:
+        return {}
+    grace, lost_after = str(job.abort_grace), str(job.gang.lost_after)
+    report = str(descriptors[0])
+    return {"MUSTER_REPORT_FD": report, "MUSTER_ABORT_GRACE": grace, "MUSTER_LOST_AFTER": lost_after}

@@ -27,7 +27,12 @@ def container(node: DetectedNode, policy: ClusterPolicy) -> Section:
         shared = {"the host's network": inside.host_network, "the host's IPC": inside.host_ipc}
         rows.append(("shares", ", ".join(name for name, value in shared.items() if value) or "nothing with the host"))
     rows.append(
-        ("ranks", f"in containers of the image {policy.image or NOT_KNOWN}" if policy.runtime == "docker" else "here")
+        (
+            "ranks",
+            f"in containers of the image {policy.container_image or NOT_KNOWN}"
+            if policy.runtime == "docker"
+            else "here",
+        )
     )
     if engine:
         state = f"version {engine.version}" if engine.running else engine.why or "not running"

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._records.job import JobContainer
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
@@ -30,11 +30,16 @@ class Part:
 
 @frozen
 class Execution:
-    """How a node's command runs: the interpreter, the starter of its runner, and its container if any."""
+    """How a node's command runs: the interpreter, the starter of its runner, and its container if any.
+
+    wrapper is what stands in front of the launcher's command, environment the runtime's defaults, with reasons.
+    """
 
     python: str
     starter: StarterChoice
     container: JobContainer | None = None
+    wrapper: tuple[str, ...] = ()
+    environment: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @frozen

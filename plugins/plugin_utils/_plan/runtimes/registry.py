@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from . import docker, host
+from . import apptainer, docker, host
 from .base import Runtime
 
 RUNTIMES: dict[str, Runtime] = {
     "host": Runtime(host.execution, host.facts_inside_runtime),
     "docker": Runtime(docker.execution, docker.facts_inside_runtime),
+    "apptainer": Runtime(apptainer.execution, apptainer.facts_inside_runtime),
 }

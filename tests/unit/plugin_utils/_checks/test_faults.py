@@ -27,6 +27,7 @@ from ansible_collections.muster.train.tests.support.faults import (
     put,
     session,
 )
+from ansible_collections.muster.train.tests.support.image_faults import IMAGE_FAULTS
 from ansible_collections.muster.train.tests.support.launch_faults import STARTS
 from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Facts, alarms, report
 
@@ -44,6 +45,7 @@ def at_name(of_head: str, of_others: str) -> dict[str, Any]:
 FAULTS = [
     *STARTS,
     *DEVICES,
+    *IMAGE_FAULTS,
     # The machine
     Fault("full disk", CPU, "disks", change=disk(free_bytes=1 << 30)),
     Fault("disk nearly full", CPU, "disks", "warn", change=disk(free_bytes=100 << 30)),

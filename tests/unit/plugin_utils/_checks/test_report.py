@@ -63,7 +63,7 @@ def other_image() -> Report:
     def change(facts: Facts) -> None:
         facts["node"]["engine"]["images"] = {"train:1": {"id": OTHER_IMAGE, "digests": []}}
 
-    return report("laptop", change, policy=ClusterPolicy(runtime="docker", image="train:1"))
+    return report("laptop", change, policy=ClusterPolicy(runtime="docker", container_image="train:1"))
 
 
 def test_the_roles_defaults_are_the_thresholds() -> None:

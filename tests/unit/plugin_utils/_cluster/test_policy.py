@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, ClusterPolicy, check_alike
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import (
+    IMAGE,
+    NAMES,
+    ClusterPolicy,
+    check_alike,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.ports import DEFAULT_RANGE
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError
 from ansible_collections.muster.train.tests.support.cases import outcomes
@@ -79,6 +84,9 @@ REFUSED: list[tuple[str, Any]] = [
     ("launch_compose_service", "a b"),
     ("launch_docker", []),
     ("launch_docker", {"a": 1}),
+    ("launch_apptainer", []),
+    ("launch_image", "train.sif"),
+    ("launch_binds", ["/scratch", "~/data:/data"]),
     ("launch_port_range", "1-2"),
     ("launch_port_range", None),
     ("launch_head_address", "-x"),
@@ -105,7 +113,11 @@ def test_a_node_with_a_policy_of_its_own_is_named() -> None:
     assert outcomes(check_alike(OWN)) == [(name, "node2", "fail") for name in ("launch_slot", "launch_stop_grace")]
 
 
-@pytest.mark.parametrize("name", NAMES)
+def test_each_node_has_its_own_path_of_the_image() -> None:
+    assert check_alike({"node0": POLICY, "node1": {IMAGE.name: "/scratch/train.sif"}}) == []
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != IMAGE.name])
 def test_every_variable_of_the_policy_is_compared(name: str) -> None:
     value = {"A": "1"} if name == "launch_env" else "other"
     [finding] = check_alike({"node0": POLICY, "node1": {name: value}})
