@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import secrets
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from ansible import constants
@@ -29,14 +32,25 @@ def read_text(path: Path) -> str | None:
 
 def write_text(path: Path, text: str, option: str, expected: str) -> None:
     """Write a file at once as a whole, with its directory; raise UserError naming the option that chose the path."""
-    new = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        new.write_text(text, encoding="utf-8")
-        new.replace(path)
+        with replacement(path) as new:
+            new.write_text(text, encoding="utf-8")
     except OSError as error:
         why = error.strerror or error
         raise UserError(f"{option}: {path} could not be written ({why}); expected {expected}") from None
+
+
+@contextlib.contextmanager
+def replacement(path: Path) -> Iterator[Path]:
+    """Yield where to write what takes the place of a file at once; no other command writes there at the same time."""
+    new = path.with_name(f".{secrets.token_hex(8)}.new")
+    try:
+        yield new
+        new.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            new.unlink(missing_ok=True)
 
 
 def write_temporary(prefix: str, text: str) -> str:
@@ -56,7 +70,5 @@ def make_link(link: Path, target: str, is_newest: bool) -> None:
     """Make a symbolic link at once, in the place of an earlier one if that leads nowhere, or if this is the newest."""
     if (link.exists() and not is_newest) or (os.path.lexists(link) and not link.is_symlink()):
         return
-    new = link.with_name(f".{link.name}.new")
-    new.unlink(missing_ok=True)
-    new.symlink_to(target)
-    new.replace(link)
+    with replacement(link) as new:
+        new.symlink_to(target)

@@ -15,6 +15,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.document imp
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
+from .._action.files import replacement
 from .._results.collected import log_label, merge_logs
 from .._text.table import one_line
 from .step import Play, Unreachable
@@ -45,19 +46,15 @@ class FileCopier:
             return False
         if self._play.is_checked:
             return True
-        new = local.with_name(f".{os.getpid()}.new")  # another node may have a file of this name
         try:
             local.parent.mkdir(parents=True, exist_ok=True)
-            self._fetch(file, new)
-            new.chmod(0o600)  # sftp gives it the mode that it has on the node
-            os.utime(new, (modified(file), modified(file)))
-            new.replace(local)
+            with replacement(local) as new:
+                self._fetch(file, new)
+                new.chmod(0o600)  # sftp gives it the mode that it has on the node
+                os.utime(new, (modified(file), modified(file)))
         except OSError as error:  # the log of an active run may have been rotated meanwhile
             self.warnings.append(f"{name} could not be copied: {one_line(error)}")
             return False
-        finally:
-            with contextlib.suppress(OSError):
-                new.unlink(missing_ok=True)
         return True
 
     def _fetch(self, file: Mapping[str, Any], new: Path) -> None:
@@ -128,10 +125,8 @@ def write_node_log(path: Path, files: Mapping[str, Path]) -> None:
             if label is not None and name.endswith(part) and "." not in name.removesuffix(part):
                 logs.setdefault(label, []).append(local)
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.new")
-    with contextlib.ExitStack() as stack, new.open("w", encoding="utf-8") as stream:
+    with replacement(path) as new, contextlib.ExitStack() as stack, new.open("w", encoding="utf-8") as stream:
         stream.writelines(merge_logs({label: _open_parts(stack, parts) for label, parts in logs.items()}))
-    new.replace(path)
 
 
 def _open_parts(stack: contextlib.ExitStack, parts: list[Path]) -> Iterator[str]:

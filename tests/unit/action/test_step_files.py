@@ -99,7 +99,6 @@ def test_a_link_is_made_with_a_file_that_changes(tmp_path: Path, monkeypatch: py
         targets.append(str(link.readlink()))
 
     link.symlink_to("earlier")
-    (tmp_path / ".latest.new").symlink_to("interrupted")
     monkeypatch.setattr(Path, "symlink_to", follow)
     file = WantedFile(tmp_path / "run" / "run.yml", "", "option")
     write(file, links=[Symlink(link, "run", is_newest=True)], is_checked=True)
