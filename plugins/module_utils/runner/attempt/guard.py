@@ -10,7 +10,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Sequence
 
 
@@ -23,4 +22,4 @@ def main(argv: Sequence[str]) -> None:
         with contextlib.suppress(OSError):  # SIGKILL has no handler
             signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
-    sys.exit(code)
+    raise SystemExit(code)
