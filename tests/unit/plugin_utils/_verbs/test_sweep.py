@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -141,6 +142,45 @@ def test_the_same_command_runs_what_has_not_succeeded(tmp_path: Path, commands: 
 def test_the_end_after_some_failures(tmp_path: Path, commands: Commands) -> None:
     commands.verdicts = {"point1.1": "failed"}
     assert outcomes(swept(tmp_path, max_failures=1)) == ["failed", "pending"]
+
+
+def test_a_random_order_is_that_of_the_sweep_and_is_kept(tmp_path: Path, commands: Commands) -> None:
+    axes, given = {"channels": [*range(1, 9)]}, [f"point{number}.1" for number in range(1, 9)]
+    commands.verdicts = dict.fromkeys(given[::2], "failed")
+    conclusion = swept(tmp_path / "a", sweep=axes, shuffle=True)
+    order = [point for _verb, point in commands.started]
+    assert (order != given, sorted(order)) == (True, given)
+    assert outcomes(conclusion) == ["failed", "succeeded"] * 4, "the document has them as they were given"
+    commands.verdicts, commands.started = {}, []
+    swept(tmp_path / "a", sweep=axes, shuffle=True)
+    assert [point for _verb, point in commands.started] == [point for point in order if point in given[::2]]
+
+
+@pytest.mark.parametrize(("most", "launches", "seconds"), [(None, 3, 6), (1, 1, 0)])
+def test_a_pause_is_between_two_launches_only(
+    tmp_path: Path, commands: Commands, monkeypatch: pytest.MonkeyPatch, most: int | None, launches: int, seconds: int
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(verb, "time", SimpleNamespace(monotonic=lambda: sum(slept), sleep=slept.append))
+    commands.verdicts = {"point1.1": "failed"}
+    limit = {} if most is None else {"max_failures": most}
+    swept(tmp_path, sweep={"channels": [28, 42, 56]}, pause="3s", **limit)
+    assert (len(commands.started), sum(slept)) == (launches, seconds)
+
+
+def test_ctrl_c_ends_a_pause(tmp_path: Path, commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    play = play_of(tmp_path, pause="10m")
+    assert play.interrupt is not None
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        assert play.interrupt is not None
+        play.interrupt._on_interrupt(signal.SIGINT, None)
+
+    monkeypatch.setattr(verb, "time", SimpleNamespace(monotonic=lambda: sum(slept), sleep=sleep))
+    assert outcomes(verb.run.conclusion(play)) == ["succeeded", "pending"]
+    assert len(slept) == 1
 
 
 def test_the_cluster_is_checked_once(tmp_path: Path, commands: Commands) -> None:
