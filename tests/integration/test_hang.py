@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import time
 from typing import Any
 
 import pytest
@@ -76,6 +77,28 @@ def test_a_run_that_hangs_is_ended_if_the_policy_says_so(cluster: Cluster) -> No
     )
     assert document["hang"]["is_stopped"]
     wait_for(lambda: not cluster.processes(), "nothing is left")
+
+
+def test_a_run_that_hangs_is_kept_for_a_debugger_and_the_gpus_are_looked_at(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = cluster.home / "bin" / "nvidia-smi"
+    tool.parent.mkdir()
+    # Only without arguments: the facts of the nodes and their telemetry have no GPU.
+    tool.write_text('#!/bin/sh\n[ "$#" = 0 ] && echo "GPU 0: 97 %"\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}{os.pathsep}{os.environ['PATH']}")
+    launch(cluster, "--leaves", "3", "--after", "5", hang_action="keep", time_limit=30)
+    hang = look_for(cluster, absent=[3], is_moving=False)
+    before, limit = cluster.identities(), time.monotonic() + 30
+    wait_for(lambda: time.monotonic() > limit + 5, "the time limit is over")
+    states = [cluster.state(name) for name in cluster.names]
+    assert [(state["phase"], state.get("why")) for state in states] == [("running", None)] * 2
+    assert cluster.identities() == before
+    assert cluster.verb("stop").rc == 0
+    assert cluster.verb("collect").rc == 0
+    kept = (cluster.experiments / RUN_ID).glob(f"nodes/*/hangs/{hang['folder']}/nvidia-smi.txt")
+    assert [path.read_text() for path in kept] == ["GPU 0: 97 %\n"] * 2
 
 
 def test_a_rank_that_computes_is_only_said_to_do_so_and_stopped_by_no_policy(cluster: Cluster) -> None:

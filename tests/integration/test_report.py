@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,26 @@ def test_a_run_that_failed_is_reported(cluster: Cluster) -> None:
     (home / "report.html").unlink()
     checked = cluster.verb("report", "--check", run_id=RUN_ID)
     assert (checked.rc, written(home)) == (0, ["report.csv", "report.json"]), checked.out
+
+
+def test_the_telemetry_of_a_run_is_collected_and_reported(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = cluster.home / "bin" / "nvidia-smi"
+    tool.parent.mkdir()
+    # The facts of the nodes have no GPU.
+    query = '[ "${1#--query-gpu=index,utilization.gpu,}" != "$1" ] || exit 9'
+    tool.write_text(f"#!/bin/sh\n{query}\necho '0, 97, 612.34, 1755, 2619, 70123, 81559, 64, 0x0000000000000040'\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}{os.pathsep}{os.environ['PATH']}")
+    launched = cluster.launch(follow=True, script_args=["--seconds", "4"])
+    assert launched.rc == 0, launched.out
+    document = ask(cluster, run_id=RUN_ID)
+    times = document["times"]
+    assert times["started"] <= times["first_step"] < times["last_step"] <= times["ended"]
+    telemetry = document["telemetry"]
+    assert [(gpu["node"], gpu["index"]) for gpu in telemetry["gpus"]] == [("node0", 0), ("node1", 0)]
+    assert [host["node"] for host in telemetry["hosts"]] == ["node0", "node1"]
+    page = (cluster.experiments / RUN_ID / "report.html").read_text()
+    assert "GPU 0 on node0: throttled by hw_thermal_slowdown in 100% of the samples" in page
 
 
 def test_a_sweep_is_reported_anew_and_compared(cluster: Cluster) -> None:

@@ -113,6 +113,13 @@ def test_a_launch_in_an_allocation(nodes: SlurmNodes) -> None:
     assert nodes.slurm.state(nodes.job) == "RUNNING"
 
 
+def test_the_runs_of_a_sweep_have_one_allocation(nodes: SlurmNodes) -> None:
+    done = nodes.verb("sweep", sweep={"env.A": ["1", "2"]}, **LIGHT)
+    assert done.rc == 0, done.out
+    plans = [json.loads(path.read_text()) for path in nodes.experiments.glob("sweep_*/sleeper_*/plan.json")]
+    assert [{job["slurm"]["job"] for job in plan["jobs"].values()} for plan in plans] == [{nodes.job}] * 2
+
+
 def test_a_rank_that_fails_stops_all_nodes(nodes: SlurmNodes) -> None:
     done = nodes.launch(follow=True, script_args=["--seconds", "60", "--fail-rank", "5", "--how", "exit7"])
     assert done.rc != 0

@@ -115,6 +115,25 @@ def test_a_check_starts_nothing(cluster: Cluster) -> None:
     assert not cluster.experiments.exists()
 
 
+@pytest.mark.parametrize(
+    ("axes", "more", "name"),
+    [
+        ({"chanels": [28, 42]}, {}, "chanels"),
+        ({"channels": []}, {}, "channels"),
+        ({"channels": [28, "many"]}, {}, "channels"),
+        ({"channels": list(range(1, 101)), "threads": [64, 128]}, {"repeat": 6}, "confirm_points"),
+    ],
+)
+def test_a_sweep_that_is_wrong_starts_nothing(
+    cluster: Cluster, axes: dict[str, Any], more: dict[str, Any], name: str
+) -> None:
+    played = cluster.verb("sweep", sweep=axes, preflight=True, **more)
+    assert (played.rc, len(played.messages)) == (2, 1), played.out
+    assert name in played.messages[0]
+    assert list(cluster.experiments.glob("*")) == []
+    assert cluster.processes() == []
+
+
 def test_a_launch_that_is_refused_is_an_outcome(cluster: Cluster) -> None:
     axes = {"script": ["surface.py", "absent.py"]}
     env = {"A": "1", "B": "1", "CURE": "/nonexistent"}

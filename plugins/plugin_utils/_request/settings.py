@@ -21,7 +21,12 @@ from .verbs import DECIDED_BY_SWEEP, LAUNCHES, VERBS, parameter_names
 AGAIN = ", as in the run's plan"
 OF_ONE_LAUNCH = ("run_id", "follow", "all", "sync", "wait", "page", "output")
 # Other programs' names of parameters.
-OF_LAUNCH = {"timeout": "time_limit", "args": "script_args", "port": "master_port"}
+OF_LAUNCH = {
+    "timeout": "time_limit",
+    "args": "script_args",
+    "port": "master_port",
+    "torch_profiler": "script_args",  # the script switches it on
+}
 OTHER_NAMES = {
     **dict.fromkeys(LAUNCHES, OF_LAUNCH),
     "sweep": {**OF_LAUNCH, "strategy": "search", "order": "shuffle"},

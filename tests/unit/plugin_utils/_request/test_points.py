@@ -68,6 +68,12 @@ CASES = [
     case("what a sweep decides", {"channels": [28]}, ("follow", None), follow=False),
     case("an unknown search", {"channels": [28]}, ("search", "extra_vars"), search="bayes"),
     case("a search by another name", {"channels": [28]}, ("strategy", None), strategy="tpe"),
+    case(
+        "torch's profiler, which the script switches on",
+        {"channels": [28]},
+        ("torch_profiler", None),
+        torch_profiler=True,
+    ),
     case("no trials", {"channels": [28]}, ("trials", "extra_vars"), search="random", trials=0),
     case("trials of a grid", {"channels": [28, 42]}, trials=1),
     case("more trials than combinations", {"channels": [28, 42]}, search="random", trials=3),

@@ -7,16 +7,20 @@ import dataclasses
 import json
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import partial, partialmethod
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.interrupt import Interrupt
+from ansible_collections.muster.train.plugins.plugin_utils._action.screen import ProgressLine
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._sweep import child, folder, record, text
+from ansible_collections.muster.train.plugins.plugin_utils._sweep.command import SweepCommand
+from ansible_collections.muster.train.plugins.plugin_utils._sweep.record import Point
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import sweep as verb
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Conclusion, Play
 from ansible_collections.muster.train.tests.support.requests import make
@@ -30,6 +34,7 @@ class Commands:
 
     def __init__(self) -> None:
         self.started: list[tuple[str, str]] = []
+        self.synced: list[str] = []  # the launches that bring the code
         self.verdicts: dict[str, str | None] = {}
         self.press: Callable[[], None] | None = None  # presses Ctrl-C while a run goes on
         self.shown: dict[str, list[str]] = {}  # what the launch of a point shows, by its label
@@ -42,6 +47,7 @@ class Commands:
         known = json.loads(options.read_text())
         name = words[-1].removeprefix("muster.train.")
         self.started.append((name, log.stem))
+        self.synced += [log.stem] * (name == "launch" and known["sync"])
         run = Path(known["launch_experiments_dir"], known.get("run_id", ""), "run.yml")
         if name == "preflight":
             self.checked = known
@@ -141,6 +147,73 @@ def test_the_same_command_runs_what_has_not_succeeded(tmp_path: Path, commands: 
 def test_the_end_after_some_failures(tmp_path: Path, commands: Commands) -> None:
     commands.verdicts = {"point1.1": "failed"}
     assert outcomes(swept(tmp_path, max_failures=1)) == ["failed", "pending"]
+
+
+END = SweepCommand.end
+
+
+def end_after(command: SweepCommand, seconds: float, point: Point, began: float) -> Point:
+    """End a point as if its run had taken so long."""
+    return END(command, point, began - seconds)
+
+
+def test_a_random_order_is_that_of_the_sweep_and_is_kept(tmp_path: Path, commands: Commands) -> None:
+    axes, given = {"channels": [*range(1, 9)]}, [f"point{number}.1" for number in range(1, 9)]
+    commands.verdicts = dict.fromkeys(given[::2], "failed")
+    conclusion = swept(tmp_path / "a", sweep=axes, shuffle=True)
+    order = [point for _verb, point in commands.started]
+    assert (order != given, sorted(order)) == (True, given)
+    assert outcomes(conclusion) == ["failed", "succeeded"] * 4, "the document has them as they were given"
+    commands.verdicts, commands.started = {}, []
+    swept(tmp_path / "a", sweep=axes, shuffle=True)
+    assert [point for _verb, point in commands.started] == [point for point in order if point in given[::2]]
+
+
+@pytest.mark.parametrize(("most", "launches", "seconds"), [(None, 3, 6), (1, 1, 0)])
+def test_a_pause_is_between_two_launches_only(
+    tmp_path: Path, commands: Commands, monkeypatch: pytest.MonkeyPatch, most: int | None, launches: int, seconds: int
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(verb, "time", SimpleNamespace(monotonic=lambda: sum(slept), sleep=slept.append))
+    commands.verdicts = {"point1.1": "failed"}
+    limit = {} if most is None else {"max_failures": most}
+    swept(tmp_path, sweep={"channels": [28, 42, 56]}, pause="3s", **limit)
+    assert (len(commands.started), sum(slept)) == (launches, seconds)
+
+
+def test_ctrl_c_ends_a_pause(tmp_path: Path, commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    play = play_of(tmp_path, pause="10m")
+    assert play.interrupt is not None
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        assert play.interrupt is not None
+        play.interrupt._on_interrupt(signal.SIGINT, None)
+
+    monkeypatch.setattr(verb, "time", SimpleNamespace(monotonic=lambda: sum(slept), sleep=sleep))
+    assert outcomes(verb.run.conclusion(play)) == ["succeeded", "pending"]
+    assert len(slept) == 1
+
+
+def test_the_code_is_brought_once_for_all_repeats_of_all_points(tmp_path: Path, commands: Commands) -> None:
+    swept(tmp_path, sync=True, repeat=2)
+    assert [point for _verb, point in commands.started] == ["point1.1", "point1.2", "point2.1", "point2.2"]
+    assert commands.synced == ["point1.1"]
+    commands.verdicts, commands.synced = {"point1.1": None}, []
+    swept(tmp_path / "refused", sync=True)
+    assert commands.synced == ["point1.1", "point2.1"], "a launch that was refused may not have brought it"
+
+
+def test_what_is_drawn_has_the_position_the_time_left_and_the_best_so_far(
+    tmp_path: Path, commands: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[str] = []
+    monkeypatch.setattr(ProgressLine, "draw", lambda _line, text, *_news, **_more: drawn.append(text))
+    monkeypatch.setattr(SweepCommand, "end", partialmethod(end_after, 100.0))
+    swept(tmp_path)
+    parts = [(text.partition(" · ")[0], " left" in text, "best loss 1" in text) for text in drawn]
+    assert parts == [("run 1 of 2", False, False), ("run 2 of 2", True, True)]
 
 
 def test_the_cluster_is_checked_once(tmp_path: Path, commands: Commands) -> None:
