@@ -44,6 +44,7 @@ names = ("NCCL_DEBUG", "OF_IMAGE", "OF_LOGIN", "TOKEN", "TRICKY", "APPTAINER_NAM
 reports = {**{name: os.environ.get(name) for name in names}, "sum": total.item(), "data": os.listdir("/data")}
 with open(os.path.join(os.environ["MUSTER_OUTPUT_DIR"], "told_" + os.environ["RANK"] + ".json"), "w") as stream:
     json.dump(reports, stream)
+dist.destroy_process_group()
 """
 TRICKY = 'it\'s $HOME `id` \\ "q" # ü'
 
