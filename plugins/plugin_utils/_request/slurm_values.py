@@ -15,41 +15,34 @@ from .invalid_value import InvalidValue, unexpected
 WORD = re.compile(r"[A-Za-z0-9_\[(][A-Za-z0-9_.,:=&|*()\[\]+@/%-]{0,1023}")
 WORD_EXPECTED = "a name or an expression of Slurm without blanks, such as gpu"
 TIME_EXPECTED = "a time with its unit (90m, 8h, 2d), or as Slurm writes it (8:00:00, 2-00:00:00)"
-_SLURM_TIME = re.compile(r"(?:([0-9]{1,4})-)?([0-9]{1,4}):([0-9]{2}):([0-9]{2})")
+_SLURM_TIME = re.compile(r"(?:([0-9]{1,9})-)?([0-9]{1,9}):([0-9]{2}):([0-9]{2})")
 _WITH_UNIT = re.compile(r"([0-9]{1,6})([mhd])")
 OPTIONS_EXPECTED = "a list of options of sbatch, each one --NAME or --NAME=VALUE"
 _OPTION = re.compile(r"--([a-z][a-z0-9-]*)(?:=.+)?")
 # What submit decides, also where an option is abbreviated.
 DECIDED = (
     *("account", "array", "chdir", "clusters", "constraint", "error", "exclude", "exclusive", "gpus-per-node", "gres"),
-    *(
-        "help",
-        "input",
-        "job-name",
-        "nodes",
-        "ntasks",
-        "ntasks-per-node",
-        "open-mode",
-        "output",
-        "parsable",
-        "partition",
-    ),
-    *("qos", "quiet", "reservation", "test-only", "time", "uid", "usage", "version", "wait", "wrap"),
+    *("help", "input", "job-name", "nodes", "ntasks", "ntasks-per-node", "open-mode", "output", "parsable"),
+    *("partition", "qos", "quiet", "reservation", "test-only", "time", "uid", "usage", "version", "wait", "wrap"),
 )
 
 
 def read_time(text: str) -> str:
     """Return a time as Slurm writes it, such as 2-00:30:00; raise ValueError for anything else."""
-    if match := _WITH_UNIT.fullmatch(text):
-        seconds = int(match[1]) * SECONDS[match[2]]
-    elif match := _SLURM_TIME.fullmatch(text):
-        days, hours, minutes, rest = (int(part or 0) for part in match.groups())
-        seconds = days * 86400 + hours * 3600 + minutes * 60 + rest
-    else:
-        raise ValueError
-    if seconds < 60:  # Slurm counts in minutes
+    match = _WITH_UNIT.fullmatch(text)
+    seconds = int(match[1]) * SECONDS[match[2]] if match else seconds_of_time(text)
+    if seconds is None or seconds < 60:  # Slurm counts in minutes
         raise ValueError
     return format_time(seconds)
+
+
+def seconds_of_time(text: str) -> int | None:
+    """Return the seconds of a time such as 2-00:30:00, None where it is not one, such as UNLIMITED."""
+    match = _SLURM_TIME.fullmatch(text)
+    if match is None:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return days * 86400 + hours * 3600 + minutes * 60 + seconds
 
 
 def format_time(seconds: int) -> str:

@@ -57,7 +57,7 @@ class GatheredDocument:
         errors, chosen = self._errors, {}
         if failed and not errors:
             # Of a launch that was interrupted, whose run may go on.
-            chosen = {name: self._request.get(name) for name in ("run_id",) if name in KEYS.get(self.verb, {})}
+            chosen = {"run_id": self._request.get("run_id")} if "run_id" in KEYS.get(self.verb, {}) else {}
             why = "the command ended before its report; the standard error shows why"
             errors = [error_record(why, observed="no report", expected="a report")]
         known = {name: value for name, value in self._known.items() if name not in ("schema", "created", "command")}

@@ -39,7 +39,8 @@ class Batch:
         exports = [f"export {name}={shlex.quote(value)}" for name, value in sorted(self.environment.items())]
         lines = [
             "#!/bin/bash",
-            *(f"#SBATCH {_sbatch_word(option)}" for option in self.options),
+            # sbatch divides such a line at blanks, and ends it at a #.
+            *(f"#SBATCH {shlex.quote(option)}" for option in self.options),
             "",
             f"# The launch of {self.run_id}; sbatch runs it on the first node of the job.",
             f"unset {' '.join(UNSET)}",
@@ -83,8 +84,3 @@ def parse_answer(text: str) -> str | None:
     """Return the ID of the job, from what sbatch --parsable prints; None where there is none."""
     match = _ANSWER.fullmatch(text.strip())
     return match[1] if match else None
-
-
-def _sbatch_word(option: str) -> str:
-    """Return an option for an #SBATCH line, which sbatch divides at blanks and ends at a #."""
-    return shlex.quote(option)

@@ -10,13 +10,12 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .._findings.errors import display
 from .._request.settings import Setting
-from .._request.slurm_values import format_time
+from .._request.slurm_values import format_time, seconds_of_time
 from .._text.table import names
 
 # With the hidden ones, which users of some groups may take.
 ASK = ("scontrol", "--all", "show", "partition", "--oneliner")
 _FIELD = re.compile(r"(?:^| )([A-Za-z]+)=(\S*)")
-_TIME = re.compile(r"(?:([0-9]{1,9})-)?([0-9]{1,9}):([0-9]{2}):([0-9]{2})")
 
 
 @frozen
@@ -46,15 +45,6 @@ def parse_partitions(text: str) -> list[Partition]:
                 )
             )
     return partitions
-
-
-def seconds_of_time(text: str) -> int | None:
-    """Return the seconds of a time such as 2-00:30:00, None where it is not one, such as UNLIMITED."""
-    match = _TIME.fullmatch(text)
-    if match is None:
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return days * 86400 + hours * 3600 + minutes * 60 + seconds
 
 
 def refusals(partitions: Sequence[Partition], settings: Mapping[str, Setting]) -> list[str]:
