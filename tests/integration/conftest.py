@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.tests.support import real_hosts, sshd
+from ansible_collections.muster.train.tests.support import real_hosts, slurm_cluster, sshd
 from ansible_collections.muster.train.tests.support.cluster import Cluster
+from ansible_collections.muster.train.tests.support.slurm_cluster import SlurmCluster
 
 
 @pytest.fixture
@@ -26,6 +27,13 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 def server() -> Iterator[sshd.Sshd]:
     """An sshd for the tests of a file."""
     with tempfile.TemporaryDirectory(prefix="muster-") as base, sshd.running(Path(base)) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[SlurmCluster]:
+    """A Slurm cluster for the tests of a file."""
+    with tempfile.TemporaryDirectory(prefix="muster-") as base, slurm_cluster.running(Path(base)) as started:
         yield started
 
 

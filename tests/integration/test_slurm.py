@@ -9,7 +9,6 @@ import random
 import shlex
 import signal
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,13 +33,6 @@ pytestmark = [
 # One rank on each node without torchrun, where a test is not about the ranks.
 LIGHT: dict[str, Any] = {"launcher": "python", "nproc": 1}
 ALL = "--nodes=4", "--gpus-per-node=2", "--exclusive"
-
-
-@pytest.fixture(scope="module")
-def slurm() -> Iterator[SlurmCluster]:
-    """A Slurm cluster for the tests of this file."""
-    with tempfile.TemporaryDirectory(prefix="muster-") as base, slurm_cluster.running(Path(base)) as started:
-        yield started
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import json
 import os
 import shlex
 import signal
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,13 +28,6 @@ pytestmark = [
 LIGHT: dict[str, Any] = {"launcher": "python", "nproc": 1}
 ALL = "--nodes=4", "--gpus-per-node=2", "--exclusive"
 CALLBACK = "muster.train.brief"
-
-
-@pytest.fixture(scope="module")
-def slurm() -> Iterator[SlurmCluster]:
-    """A Slurm cluster for the tests of this file."""
-    with tempfile.TemporaryDirectory(prefix="muster-") as base, slurm_cluster.running(Path(base)) as started:
-        yield started
 
 
 @pytest.fixture
