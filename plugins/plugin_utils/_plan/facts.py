@@ -27,7 +27,6 @@ def facts_options(node: str, given: Mapping[str, Any], policy: Mapping[str, Any]
     """Return the options of node_facts. given: the values of the launch's parameters; policy: those of POLICY."""
     # From the highest layer of the environment down.
     layers = [layer for layer in (given["env"], policy["launch_node_env"], policy["launch_env"]) if layer]
-    paths = [layer["PYTHONPATH"] for layer in layers if "PYTHONPATH" in layer]
     compose_file = policy["launch_compose_file"] if policy["launch_runtime"] == "docker" else ""
     in_image = policy["launch_runtime"] == "apptainer"
     # An image has a profiler of its own, which the start finds or does not.
@@ -41,7 +40,7 @@ def facts_options(node: str, given: Mapping[str, Any], policy: Mapping[str, Any]
         "workdir": policy["launch_workdir"],
         "code_dir": policy["launch_code_dir"],
         "python": policy["launch_python"],
-        "python_path": paths[0] if paths else None,
+        "python_path": python_path(layers),
         "slot": policy["launch_slot"],
         "files": [path for path in files if path],
         "config": given["config"],
@@ -58,6 +57,11 @@ def facts_options(node: str, given: Mapping[str, Any], policy: Mapping[str, Any]
         "as_text": True,
     }
     return {name: value for name, value in options.items() if value is not None}
+
+
+def python_path(layers: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return where the ranks find modules, by the layers of their environment from the highest down."""
+    return next((layer["PYTHONPATH"] for layer in layers if "PYTHONPATH" in layer), None)
 
 
 def image_options(policy: Mapping[str, Any], layers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -85,6 +85,11 @@ def setting_values(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {name: setting.get("value") for name, setting in settings.items()}
 
 
+def given_values(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the values that were given for one run, not by the cluster."""
+    return {name: setting["value"] for name, setting in settings.items() if setting["layer"] in FOR_ONE_RUN}
+
+
 def resolve_parameters(
     verb: str,
     extra_vars: Mapping[str, object],

@@ -14,10 +14,10 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.known import Record
 
-from .._findings.origin import FOR_ONE_RUN
 from .._request.axes import VARIABLE, combinations, parameters_of
 from .._request.points import read_values
 from .._request.run_id import make, subject_of
+from .._request.settings import given_values
 from .._request.settings import values as request_values
 from .._request.verbs import GRID, parameter_names
 from .._results import experiment
@@ -175,11 +175,8 @@ def plan_sweep(request: Mapping[str, Any]) -> Sweep:
 def launch_parameters(request: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters with which a point with these values is launched, without the cluster's own ones."""
     settings = request["parameters"]
-    given = {
-        name: setting["value"]
-        for name, setting in settings.items()
-        if name not in (*OF_SWEEP, "label", "output", "sync") and setting["layer"] in FOR_ONE_RUN
-    }
+    own = {*OF_SWEEP, "label", "output", "sync"}
+    given = {name: value for name, value in given_values(settings).items() if name not in own}
     environment = settings["env"]["value"] if any(name.startswith(VARIABLE) for name in values) else {}
     return {**given, **parameters_of(values, environment or {})}
 

@@ -26,13 +26,13 @@ from .._action.private import private_files
 from .._action.screen import ProgressLine, show
 from .._findings.errors import UserError
 from .._findings.invocation import Invocation
-from .._findings.origin import FOR_ONE_RUN
 from .._report.accept import page, text
 from .._report.accept.acceptance import Acceptance, last_of, read_acceptance
 from .._report.accept.changes import changes_between
 from .._report.accept.outcome import FAIL, FILE, PASS, UNKNOWN, StageOutcome, judge
 from .._report.accept.page import PREFLIGHT_PAGE
 from .._report.accept.profile import PAIRS, PREFLIGHT, SCOPES, STAGES, VARIABLE, StageThreshold, read_profile
+from .._request.settings import given_values
 from .._request.verbs import parameter_names
 from .._results.documents import text as json_text
 from .._results.progress import Sample, status_text
@@ -159,12 +159,8 @@ class StageCommands:
 
     def _given(self, verb: str) -> dict[str, Any]:
         """Return the parameters of a verb that were given for this acceptance."""
-        names, settings = parameter_names(verb), self.request["parameters"]
-        return {
-            name: setting["value"]
-            for name, setting in settings.items()
-            if name in names and name != "output" and setting["layer"] in FOR_ONE_RUN
-        }
+        names = {*parameter_names(verb)} - {"output"}
+        return {name: value for name, value in given_values(self.request["parameters"]).items() if name in names}
 
     def _draw(self, name: str, sample: Mapping[str, Any]) -> None:
         phase = str(sample.get("phase") or "starting")

@@ -33,7 +33,7 @@ from .._findings.errors import ReportedError
 from .._findings.finding import PlanError
 from .._findings.invocation import Invocation
 from .._nccl.environments import users_of
-from .._plan.facts import image_options
+from .._plan.facts import image_options, python_path
 from .._request.standing import standing
 from .._text.plain import plain
 from .answers import read_node_answers
@@ -80,7 +80,7 @@ def gather_facts(play: Play, host: str) -> dict[str, Any]:
         "as_root": policy.get("preflight_as_root"),
         "profiler": PROFILERS[profiler].program if profiler else None,
         "script": (defaults.get("script") or None) if on_host else None,
-        "python_path": next((layer["PYTHONPATH"] for layer in layers if "PYTHONPATH" in layer), None),
+        "python_path": python_path(layers),
         **(image_options(policy, layers) if policy.get("launch_runtime") == APPTAINER else {}),
         "probe_disks": True,
         "asked_at": time.time(),

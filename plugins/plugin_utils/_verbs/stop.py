@@ -29,25 +29,24 @@ ANSWERS = ("launch__rest", "launch__stopped", *READ)
 @Conclude
 def announce_by_head(play: Play) -> Conclusion:
     """Say whom the stop asks, and for how long it may take, where the head knows the run."""
-    choice = ChosenRun.read(play)
-    is_on_nodes = choice and choice.run_id and not play.request.get("is_in_queue")
-    return _announce(play, choice.run_id) if choice and is_on_nodes else Conclusion()
+    choice = _known_by_head(play)
+    return _announce(play, choice.run_id) if choice else Conclusion()
 
 
 @ask("run_stop")
 def stop_by_head(play: Play, node: str) -> dict[str, Any] | None:
     """Stop the run on its head, if that knows it."""
-    choice = ChosenRun.read(play)
-    is_on_nodes = choice and choice.run_id and not play.request.get("is_in_queue")
-    return _options(play, node, choice.run_id) if choice and is_on_nodes else None
+    choice = _known_by_head(play)
+    return _options(play, node, choice.run_id) if choice else None
 
 
 @Conclude
 def choose_rest(play: Play) -> Conclusion:
     """Choose the nodes where something may be left after the head has stopped its run."""
-    choice = ChosenRun.read(play)
-    if choice is None or choice.run_id is None or play.request.get("is_in_queue"):
-        return Conclusion(result=choice.to_dict() if choice else {})
+    choice = _known_by_head(play)
+    if choice is None:
+        standing = ChosenRun.read(play)
+        return Conclusion(result=standing.to_dict() if standing else {})
     infos, others = infos_of(play, ANSWERS, choice.heads), others_of(play)
     head = next((info for info in infos if info.run.run_id == choice.run_id and info.nodes), None)
     unfinished = others if head is None else unfinished_nodes(head.run, head.nodes, others)
@@ -91,6 +90,12 @@ def end_job(play: Play) -> Conclusion:
     """End the job that the run was submitted as, after the run if that is on nodes."""
     run_id = play.request.get("run_id") or chosen(play)["run_id"]
     return submitted.end(play, str(run_id)) if run_id else Conclusion()
+
+
+def _known_by_head(play: Play) -> ChosenRun | None:
+    """Return the run where its head knows it; one that waits in a queue is on no node."""
+    choice = None if play.request.get("is_in_queue") else ChosenRun.read(play)
+    return choice if choice and choice.run_id else None
 
 
 def _announce(play: Play, run_id: str | None) -> Conclusion:

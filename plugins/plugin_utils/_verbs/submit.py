@@ -19,10 +19,10 @@ from .._action.child import ansible_playbook
 from .._action.files import relative, write_text
 from .._action.private import private_files
 from .._findings.errors import UserError
-from .._findings.origin import FOR_ONE_RUN, Layer, Origin
+from .._findings.origin import Layer, Origin
 from .._request.hints import command
 from .._request.request import InvalidRequest
-from .._request.settings import Setting, setting_of
+from .._request.settings import Setting, given_values, setting_of
 from .._request.verbs import parameter_names
 from .._results import experiment
 from .._slurm import partition
@@ -122,11 +122,7 @@ def _batch(request: Mapping[str, Any], home: Path, values: Mapping[str, Any]) ->
 def _parameters(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the launch in the job gets by -e beside the options that every verb carries."""
     names = {*parameter_names("launch")}
-    given = {
-        name: setting["value"]
-        for name, setting in request["parameters"].items()
-        if name in names and setting["layer"] in FOR_ONE_RUN
-    }
+    given = {name: value for name, value in given_values(request["parameters"]).items() if name in names}
     return {**given, "run_id": request["run_id"]}
 
 
