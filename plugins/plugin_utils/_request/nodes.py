@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
 from .._findings.errors import display
+from .._text.table import names
 from .host_list import SSH_PORT
 from .verbs import LAUNCHES
 
@@ -37,10 +38,11 @@ class InventoryHost:
 
 @frozen
 class Inventory:
-    """The group `nodes` in node-rank order, and the group `spares`."""
+    """The group `nodes` in node-rank order, the group `spares`, and the names of other groups that have hosts."""
 
     nodes: tuple[InventoryHost, ...]
     spares: tuple[InventoryHost, ...] = ()
+    other_groups: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -63,10 +65,10 @@ def errors(inventory: Inventory, verb: str, sources: Iterable[str], reasons: Ite
         lines += [f"inventory: {reason}" for reason in reasons]
     if verb not in WITHOUT_NODES and not inventory.nodes and not lines:
         read = ", ".join(sources) or "no inventory"
-        lines.append(
-            f"inventory: the group 'nodes' is missing or empty (read: {read}); "
-            "give -i inventories/<cluster>, or run from the checkout, whose ansible.cfg names a cluster"
-        )
+        remedy = "give -i inventories/<cluster>, or run from the checkout, whose ansible.cfg names a cluster"
+        if inventory.other_groups:
+            remedy = f"its hosts are in {names(inventory.other_groups)}; put those that train into 'nodes'"
+        lines.append(f"inventory: the group 'nodes' is missing or empty (read: {read}); {remedy}")
     lines += [
         f"inventory: {display(node.name)} is not a valid node name (letters, digits, '.', '_' and '-'); "
         "give the node a plain name and its address as ansible_host"
@@ -74,9 +76,9 @@ def errors(inventory: Inventory, verb: str, sources: Iterable[str], reasons: Ite
         if not NODE_NAME.fullmatch(node.name)
     ]
     lines += [line for node in inventory.hosts for line in _address_errors(node)]
-    names: dict[str, str] = {}
+    endpoints: dict[str, str] = {}
     for node in inventory.hosts if verb in (*LAUNCHES, "sweep") else ():
-        first = names.setdefault(node.endpoint, node.name)
+        first = endpoints.setdefault(node.endpoint, node.name)
         if first != node.name:
             lines.append(
                 f"inventory: {first} and {node.name} are the same machine ({node.endpoint}); "

@@ -58,6 +58,7 @@ def check(play: Play) -> Conclusion:
         raise UserError(f"launch__verb: expected one of {', '.join(VERBS)}, saw {verb!r}; import the verb's playbook")
     groups = [list(play.groups.get(group, [])) for group in ("nodes", "spares")]
     nodes, spares = groups
+    others = [name for name, members in play.groups.items() if members and name not in ("all", "nodes", "spares")]
     # The cluster's policy is its first node's; `list` works without a cluster, and before a job has nodes.
     read = functools.partial(play.read_tagged, nodes[0]) if nodes else functools.partial(_read_group, play)
     policy = read([EXPERIMENTS, DEFAULTS])
@@ -79,7 +80,7 @@ def check(play: Play) -> Conclusion:
         line,
         extra_vars=extra_vars,
         defaults=defaults,
-        inventory=Inventory(*(tuple(_host(name, hosts[name]) for name in group) for group in groups)),
+        inventory=Inventory(_hosts(nodes, hosts), _hosts(spares, hosts), tuple(others)),
         experiments=experiments,
         inventory_variables=_inventory_variables(play, extra_vars.keys() - {*parameter_names(verb), *line.documented}),
         earlier=plan if verb in ("launch", "submit") else None,
@@ -110,9 +111,9 @@ def _read_group(play: Play, names: Sequence[str]) -> dict[str, Any]:
     return {**play.read_policy(names), **play.read_group("nodes", names)}
 
 
-def _host(name: str, variables: Mapping[str, Any]) -> InventoryHost:
-    address = variables.get("ansible_host")
-    return InventoryHost(str(name), str(address) if address else None, variables.get("ansible_port"))
+def _hosts(names: Iterable[str], variables: Mapping[str, Mapping[str, Any]]) -> tuple[InventoryHost, ...]:
+    addresses = ((name, *(variables[name].get(variable) for variable in ADDRESS)) for name in names)
+    return tuple(InventoryHost(str(name), str(address) if address else None, port) for name, address, port in addresses)
 
 
 def _inventory_variables(play: Play, names: Collection[str]) -> set[str]:

@@ -72,6 +72,7 @@ CASES = [
         refused(f"no nodes for {verb}", NAMELESS, verb=verb, nodes=inventory())
         for verb in ("launch", "status", "logs", "stop", "collect")
     ),
+    refused("no nodes, but other groups", NAMELESS, nodes=Inventory((), (), ("gpus", "ungrouped"))),
     refused("no inventory", NAMELESS, nodes=inventory(), inventories=(), script=False),
     *(
         refused(f"a limit of {verb}", NAMELESS, verb=verb, limit="node0,localhost")
