@@ -359,6 +359,8 @@ ansible_facts:
             torch: {description: 'PyTorch of the training interpreter, as V(2.6.0+cu124).', type: str}
             torch_cuda: {description: The CUDA version that it was built for., type: str}
             torch_hip: {description: The HIP version that it was built for., type: str}
+            accelerate: {description: Hugging Face Accelerate of the training interpreter., type: str}
+            deepspeed: {description: DeepSpeed of the training interpreter., type: str}
             nccl: {description: 'NCCL that this PyTorch would load, from its wheel or the system.', type: str}
             rccl: {description: 'RCCL of the system, null if PyTorch has its own, of unknown version.', type: str}
             rocm: {description: ROCm of the system., type: str}

@@ -29,6 +29,10 @@ def profiled(facts: Facts) -> None:
         facts["node"]["profiler"] = {"path": "/opt/rocm/bin/rocprofv3", "version": "1.1.0"}
 
 
+def with_accelerate(facts: Facts) -> None:
+    facts["node"]["versions"].setdefault("accelerate", "1.15.0")
+
+
 STARTS = [
     # Who answers, and who it is
     Fault("unreachable host", IB, "answer", "error", options=lambda: {"silent": "timed out"}),
@@ -77,6 +81,13 @@ STARTS = [
     # What starts
     Fault("no interpreter", CPU, "python interpreter", change=put("python", path=None)),
     Fault("no torch", CPU, "torch installed", change=put("versions", torch=None)),
+    Fault(
+        "no accelerate",
+        CPU,
+        "launcher installed",
+        change=put("versions", accelerate=None),
+        options=lambda: {"both": with_accelerate, "launcher": "accelerate"},
+    ),
     Fault("other torch", IB, "torch", change=put("versions", torch="2.5.1")),
     Fault("other NCCL", IB, "nccl", change=put("versions", nccl="2.21.5")),
     Fault("other Python", CPU, "python", "warn", change=put("versions", python="3.12.1")),

@@ -197,6 +197,7 @@ def report(
     expected: dict[str, Any] | None = None,
     thresholds: Mapping[str, float] | None = None,
     profiler: str | None = None,
+    launcher: str = "torchrun",
     srun_job: str | None = None,
 ) -> Report:
     """The report on two such machines, node0 and node1: tree and changes alter node1, silent mutes it.
@@ -215,7 +216,7 @@ def report(
         if silent
         else Node.from_facts("node1", two, addresses[1], [(env or {}, LAUNCH_NODE_ENV)], srun_job),
     ]
-    launch = Launch(files={"script": ("train.py", "cluster")}, profiler=profiler)
+    launch = Launch(files={"script": ("train.py", "cluster")}, profiler=profiler, launcher=launcher)
     library = ("rccl", "2.21.5") if one["gpu"]["vendor"] == "amd" else ("", "2.27.7")
     rules = dataclasses.replace(policy or ClusterPolicy(), library=library[0], version=library[1])
     users = Users(FabricPolicy(mode, DEFAULT))

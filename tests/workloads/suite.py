@@ -11,18 +11,14 @@ import json
 import re
 import shutil
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.tests.support.checkouts import git
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.jobs import wait_for
 from ansible_collections.muster.train.tests.support.play import ROOT
 
-PROGRAMS = Path(__file__).with_name("programs")
-PYTHON = ROOT / ".cache" / "workloads" / "venv" / "bin" / "python"
 SIZE = ["--devices", "2", "--num-nodes", "{nnodes}"]
 HUGGING_FACE = [
     *("--output_dir", "{output_dir}/trainer", "--use_cpu", "--max_steps", "4", "--save_steps", "2"),
@@ -57,25 +53,6 @@ PROGRESS: dict[str, tuple[dict[str, int], str, tuple[str, str] | None]] = {
     ),
 }
 LINE = "rank {rank} of 4, step "
-
-
-@pytest.fixture
-def checkout(tmp_path: Path) -> Iterator[Cluster]:
-    """Two local nodes with the programs in a git checkout, from which both start."""
-    cluster = Cluster(tmp_path)
-    folder = cluster.home / "code"
-    shutil.copytree(PROGRAMS, folder)
-    git(folder, "init", "--quiet", "--initial-branch=main")
-    git(folder, "add", ".")
-    git(folder, "commit", "--quiet", "-m", "Add the programs")
-    cluster.policy.update(
-        launch_code_dir=str(folder),
-        launch_python=str(PYTHON),
-        launch_defaults={"launcher": "torchrun", "nproc": 2, "follow": True},
-    )
-    cluster.write()
-    yield cluster
-    cluster.destroy()
 
 
 def check_progress(record: dict[str, Any], text: str, program: str) -> None:
@@ -164,6 +141,58 @@ def test_accelerate_launch_starts_its_ranks_itself(checkout: Cluster) -> None:
     for text in launch_twice(checkout, **program, script_args=arguments):
         for rank in range(4):
             assert LINE.format(rank=rank) in text
+
+
+# What a rank prints first of how it was started, by launcher; the ranks of node1 have the local ranks 0 and 1.
+STARTED = {
+    # Accelerate uses FSDP on GPUs only.
+    "accelerate": [r"DistributedType.MULTI_CPU, bf16, FSDP true 2"] * 4,
+    "deepspeed": [rf"local rank {rank % 2}, node {rank // 2} of 2, 2 ranks" for rank in range(4)],
+}
+LAUNCHERS: dict[str, dict[str, Any]] = {
+    "accelerate": {
+        "script": "accelerate_train.py",
+        "launcher_args": ["--use_fsdp", "--fsdp_version=2", "--mixed_precision=bf16"],
+    },
+    "deepspeed": {
+        "script": "deepspeed_train.py",
+        "config": "ds_config.json",
+        "config_option": "--deepspeed_config",
+        "env": {"DS_ACCELERATOR": "cpu"},
+    },
+}
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_a_launcher_starts_restarts_and_resumes_its_ranks(launcher: str, checkout: Cluster) -> None:
+    outputs = checkout.home / "outputs"
+    outputs.mkdir()
+    checkout.policy["launch_shared_output_dir"] = str(outputs)
+    checkout.write()
+
+    def parameters(*arguments: str) -> dict[str, Any]:
+        return {
+            "launcher": launcher,
+            **LAUNCHERS[launcher],
+            "script_args": ["--checkpoints", "{output_dir}", *arguments],
+        }
+
+    def check_ranks(text: str, *steps: int) -> None:
+        for rank, started in enumerate(STARTED[launcher]):
+            first = re.findall(rf"rank{rank} \| {started}, first step (\d)$", text, re.MULTILINE)
+            assert [int(step) for step in first] == [*steps]
+            assert LINE.format(rank=rank) + "6" in text
+
+    check_ranks(launch(checkout, max_restarts=1, **parameters("--fail", "3")), 0, 3)
+    [attempt] = checkout.record()["ended_attempts"]
+    assert (attempt["node"], attempt["rank"], attempt["verdict"]) == ("node1", 3, "failed")
+    assert "exited with code 1: ValueError: step 3" in attempt["why"]
+
+    stopped = f"{RUN_ID}_stopped"
+    assert checkout.launch(run_id=stopped, follow=False, **parameters("--wait", "2")).rc == 0
+    wait_for(lambda: len(list((outputs / stopped).glob("waits_*"))) == 4, "ranks that wait", 300)
+    assert checkout.verb("stop", run_id=stopped).rc == 0
+    check_ranks(launch(checkout, run_id=stopped), 0, 2)
 
 
 def change(checkout: Cluster, script: str, *replacements: tuple[str, str]) -> None:

@@ -110,6 +110,8 @@ class Versions(Record):
     torch: str | None = None
     torch_cuda: str | None = None
     torch_hip: str | None = None
+    accelerate: str | None = None
+    deepspeed: str | None = None
     nccl: str | None = None
     rccl: str | None = None
     rocm: str | None = None

@@ -28,6 +28,9 @@ _TORCH = re.compile(
     r"""^(__version__|cuda|hip)[ \t]*(?::[^=\n]*)?=[ \t]*(?:'([^'\n]{1,100})'|"([^"\n]{1,100})")""", re.MULTILINE
 )
 _TORCH_DIST = re.compile(r"torch-([0-9][0-9A-Za-z.+!_]*?)(?:-py3[^/]*)?\.(?:dist|egg)-info")
+# Launchers that are packages of their own.
+LAUNCHERS = ("accelerate", "deepspeed")
+_LAUNCHER_DIST = re.compile(r"(accelerate|deepspeed)-([0-9][0-9A-Za-z.+!_]*?)(?:-py3[^/]*)?\.(?:dist|egg)-info")
 _NCCL_DIST = re.compile(r"nvidia_nccl_cu([0-9]{1,3})-([0-9]+(?:\.[0-9]+)+)[^/]*\.dist-info")
 _NCCL_FILE = re.compile(r"libnccl\.so\.([0-9]+\.[0-9]+\.[0-9]+)")
 _RCCL_HEADER = re.compile(r"^#define[ \t]+NCCL_(MAJOR|MINOR|PATCH)[ \t]+([0-9]{1,5})\b", re.MULTILINE)
@@ -62,6 +65,10 @@ def read_versions(
     if torch_folder is not None and versions["torch"][0] is None:
         warn(f"{torch_folder}/torch does not contain its version")
         certain = False
+    launchers = _launchers(site)
+    versions.update(launchers)
+    # A checkout on PYTHONPATH has no metadata.
+    certain = certain and not any(site.folder_of(name) for name in LAUNCHERS if name not in launchers)
     versions.update(_nccl(host, site, versions["torch_cuda"][0], environ))
     versions.update(_rccl(host, torch_folder, environ))
     for name, module in DRIVERS.items():
@@ -87,6 +94,17 @@ def _torch(host: Host, site: SitePackages, folder: str | None) -> dict[str, tupl
                 if match and versions["torch"][0] is None:
                     versions["torch"] = (match.group(1), f"{place}/{name}")
     return {**versions, "torch_cuda": (values.get("cuda"), path), "torch_hip": (values.get("hip"), path)}
+
+
+def _launchers(site: SitePackages) -> dict[str, tuple[str | None, str]]:
+    """Return the versions of launchers by their installer's metadata, the first of each that Python would import."""
+    matches = {
+        match[1]: (match[2], f"{folder}/{match[0]}")
+        for folder, names in reversed(site.folders.items())
+        for match in map(_LAUNCHER_DIST.fullmatch, names)
+        if match
+    }
+    return {**matches}
 
 
 def _nccl(

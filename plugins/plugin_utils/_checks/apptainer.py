@@ -11,6 +11,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.system impor
 from .._cluster.node import Node
 from .._findings.remedy import Remedy, sentence
 from .._nccl.ports import usable
+from .._request.verbs import BY_TORCHRUN
 from .._text.table import names
 from .model import Cluster, Outcome, failed, passed, skipped, unavailable
 
@@ -65,7 +66,8 @@ def _contents(node: Node, cluster: Cluster, facts: Apptainer) -> Outcome | None:
     if facts.python and tuple(map(int, facts.python.split(".")[:2])) < OLDEST_PYTHON:
         remedy = "set launch_python to a newer interpreter of the image, or build an image that has one"
         return failed(f"{python} in {image} is Python {facts.python}", EXPECTED_PYTHON, "launch_python", remedy)
-    if cluster.launch.launcher == "torchrun" and not facts.torch and "PYTHONPATH" not in cluster.environment(node):
+    needs_torch = cluster.launch.launcher in BY_TORCHRUN
+    if needs_torch and not facts.torch and "PYTHONPATH" not in cluster.environment(node):
         remedy = f"build an image that has torch, or bind its directory with {BINDS} and name it in PYTHONPATH"
         return failed(f"{python} in {image} has no torch", "torch, of which torchrun is a part", IMAGE, remedy)
     gpu = node.gpu  # AMD's are counted by /dev/kfd, which the driver makes; the kernel's own amdgpu has no version

@@ -84,6 +84,12 @@ CHECKS: tuple[Check, ...] = (
     Check("files", "script and configuration exist and are the same", files.files, ("files",)),
     _node_check("python interpreter", "the training interpreter exists", start.python),
     _node_check("torch installed", "PyTorch is installed, for torchrun", start.torch, ("versions",)),
+    _node_check(
+        "launcher installed",
+        "accelerate or deepspeed is installed, if it is the launcher",
+        start.launcher,
+        ("versions",),
+    ),
     _node_check("script", "it compiles, and what it imports is installed", script.script, blind="warn"),
     _node_check("profiler", "the profiler that a launch asks for is there", profiler.profiler),
     _node_check("starter", "systemd accepts units, if it is the starter", start.starter),

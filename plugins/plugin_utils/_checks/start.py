@@ -12,6 +12,7 @@ from .._cluster.slot import EXPECTED, QUEUE, add_stop, describe_keeper, earliest
 from .._cluster.slot import ORIGIN as SLOT
 from .._cluster.starter import AUTO, ORIGIN, SLURM, STARTERS, choose, unit_of
 from .._findings.remedy import sentence
+from .._request.verbs import BY_TORCHRUN
 from .._text.table import names
 from .model import IN_CONTAINER, Cluster, Outcome, failed, passed, skipped, unavailable
 
@@ -19,6 +20,8 @@ NOT_LISTED = "the processes could not be listed"
 LOGIND = "logind.conf"
 # Below are system users (SYS_UID_MAX of login.defs(5)).
 FIRST_UID = 1000
+# Launchers that are packages of the same names.
+PACKAGES = ("accelerate", "deepspeed")
 SET_PYTHON = "set launch_python to the interpreter that has the training's packages"
 
 
@@ -39,13 +42,26 @@ def python(node: Node, cluster: Cluster) -> Outcome:
 
 def torch(node: Node, cluster: Cluster) -> Outcome:
     """Find nodes whose training interpreter certainly has no torch for torchrun."""
-    if not cluster.on_host or cluster.launch.launcher != "torchrun":
+    if not cluster.on_host or cluster.launch.launcher not in BY_TORCHRUN:
         return skipped("torch is not needed on the host")
+    return _installed(node, cluster, "torch", "torch, of which torchrun is a part")
+
+
+def launcher(node: Node, cluster: Cluster) -> Outcome:
+    """Find nodes whose training interpreter certainly has not the package that the launcher belongs to."""
+    name = cluster.launch.launcher
+    if not cluster.on_host or name not in PACKAGES:
+        return skipped("the launcher needs no package of its own on the host")
+    return _installed(node, cluster, name, f"{name}, which is the launcher")
+
+
+def _installed(node: Node, cluster: Cluster, package: str, expected: str) -> Outcome:
+    """Return whether the training interpreter has a package, as far as the files of the node tell it."""
     versions, path = node.facts.versions, node.facts.python.path
     if versions is None:
         return unavailable("the versions could not be read", "versions")
-    if versions.torch:
-        return passed(versions.torch, versions.sources.get("torch", "facts versions"))
+    if version := getattr(versions, package):
+        return passed(version, versions.sources.get(package, "facts versions"))
     # Such variables send Python to directories that the facts do not cover, except the PYTHONPATH that they were given.
     covered = ("PYTHONPATH", versions.python_path)
     variables = cluster.environment(node).items()
@@ -53,10 +69,10 @@ def torch(node: Node, cluster: Cluster) -> Outcome:
     if path is None or not versions.site_packages or elsewhere:
         return skipped("not known: the ranks search other directories, or there is no interpreter")
     return failed(
-        f"{path} has no torch (searched {names(versions.site_packages)})",
-        "torch, which the launcher torchrun is part of",
+        f"{path} has no {package} (searched {names(versions.site_packages)})",
+        expected,
         "launch_python",
-        f"install it there with {shlex.quote(path)} -m pip install torch, or {SET_PYTHON}",
+        f"install it there with {shlex.quote(path)} -m pip install {package}, or {SET_PYTHON}",
     )
 
 

@@ -97,6 +97,8 @@ def job_of(
             address=run.rendezvous.address,
             port=run.rendezvous.port,
             wrapper=profiling.wrapper(values, facts, execution.python, run_dir, output_dir),
+            options=tuple(expand(option, placeholders) for option in values["launcher_args"]),
+            has_gpu=node.gpu is None or node.gpu.count > 0,
         )
     )
     watched_s = settings["hang_watch"]["value"]
@@ -120,7 +122,7 @@ def job_of(
     defaults += transport.variables(run_dir, environment) if proof and not proof.missing else []
     defaults += [
         variable_layers.variable(name, value, DEFAULT, reason)
-        for name, (value, reason) in execution.environment.items()
+        for name, (value, reason) in {**execution.environment, **command.defaults}.items()
     ]
     on_end = settings["on_end"]["value"]
     code_dir = facts.code.path if facts.code else facts.workdir.path

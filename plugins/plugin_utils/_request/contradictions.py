@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from .._findings.errors import display
 from .benchmark import benchmark_errors
+from .launcher_options import launcher_errors
 from .nodes import Inventory
 from .profiling import profiling_errors
 from .settings import Setting
@@ -64,7 +65,7 @@ def launch_errors(settings: Mapping[str, Setting], inventory: Inventory) -> list
             f"nproc: the launcher python starts one rank per node, expected 1, {observed['nproc']}; "
             "give -e nproc=1 or -e launcher=torchrun"
         )
-    return [*lines, *profiling_errors(settings)]
+    return [*lines, *launcher_errors(settings), *profiling_errors(settings)]
 
 
 def _node_errors(settings: Mapping[str, Setting], inventory: Inventory) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from .._findings.errors import display
 from .._findings.origin import Layer
 from .settings import Setting
+from .verbs import BY_TORCHRUN
 
 # What each detail belongs to: one of these parameters asks for a profiler.
 DETAILS = {
@@ -22,7 +23,7 @@ OF_MUSTER = {
     "nsys": ("-o", "--output", "--"),
 }
 # The launchers that put a profiler in front of each rank.
-PROFILED = ("torchrun", "python")
+PROFILED = (*BY_TORCHRUN, "python")
 
 
 def profiling_errors(settings: Mapping[str, Setting]) -> Iterator[str]:

@@ -12,6 +12,10 @@ from .parameters import Parameter
 # Limits of threads: tuning.cc getNthreads takes multiples of a warp (32 NVIDIA, 64 AMD) from 64 to 512 (RCCL: to 256).
 CHANNELS_MAXIMUM, THREADS_MINIMUM, THREADS_MAXIMUM, WARP = 128, 64, 512, 64
 
+# Those whose ranks torchrun starts, and the others.
+BY_TORCHRUN = ("torchrun", "accelerate", "deepspeed")
+LAUNCHERS = (*BY_TORCHRUN, "python", "exec")
+
 RUN_ID_PARAMETER = Parameter("run_id", "run_id", per_run=True)  # not given: the newest run
 MODE = Parameter("mode", "choice", default="auto", choices=("auto", "rdma", "tcp"))
 PAGE = Parameter("page", "file")
@@ -44,7 +48,8 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("script", "path"),
         Parameter("module", "module"),
         Parameter("script_args", "arguments", default=[], expanded=True),
-        Parameter("launcher", "choice", default="torchrun", choices=("torchrun", "python", "exec")),
+        Parameter("launcher", "choice", default="torchrun", choices=LAUNCHERS),
+        Parameter("launcher_args", "arguments", default=[], expanded=True),
         Parameter("label", "label", environment="LABEL"),
         Parameter("master_port", "int", minimum=1024, maximum=65535, environment="MASTER_PORT"),
         Parameter("max_restarts", "int", default=0, maximum=100),
@@ -137,9 +142,9 @@ LAUNCHES = ("launch", *PROGRAMS)
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv")
 GIB = 1 << 30
 DECIDED_BY_PROGRAM = (
-    *("config", "config_name", "config_option", "script", "module", "script_args", "launcher", "max_restarts"),
-    *("rocprof", "stats", "rocprof_input", "nsys", "profiler_args", "profile_ranks", "metrics_pattern"),
-    *("follow", "sync", "wait", "page", "run_id"),
+    *("config", "config_name", "config_option", "script", "module", "script_args", "launcher", "launcher_args"),
+    *("max_restarts", "rocprof", "stats", "rocprof_input", "nsys", "profiler_args", "profile_ranks"),
+    *("metrics_pattern", "follow", "sync", "wait", "page", "run_id"),
 )
 BACKEND = Parameter("backend", "choice", default="auto", choices=("auto", "nccl", "gloo"))
 OF_PROGRAMS = tuple(parameter for parameter in VERBS["launch"] if parameter.name not in DECIDED_BY_PROGRAM)

@@ -175,8 +175,8 @@ def plan_sweep(request: Mapping[str, Any]) -> Sweep:
 def launch_parameters(request: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters with which a point with these values is launched, without the cluster's own ones."""
     settings = request["parameters"]
-    own = {*OF_SWEEP, "label", "output", "sync"}
-    given = {name: value for name, value in given_values(settings).items() if name not in own}
+    omitted = {*OF_SWEEP, "label", "output", "sync"}
+    given = {name: value for name, value in given_values(settings).items() if name not in omitted}
     environment = settings["env"]["value"] if any(name.startswith(VARIABLE) for name in values) else {}
     return {**given, **parameters_of(values, environment or {})}
 

@@ -21,6 +21,8 @@ def place_of(job: Job, number: int) -> dict[str, str]:
     if job.launcher in WITHOUT_TORCHRUN:
         rank = {"RANK": str(job.first_rank)} if job.launcher == "python" else {}
         return {**node_rank, **rank, "GROUP_RANK": str(job.node_rank), "MASTER_PORT": str(port)}
+    if job.launcher == "deepspeed":
+        node_rank["CROSS_RANK"] = str(job.node_rank)
     return {**node_rank, "PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_NODE_RANK": str(job.node_rank)}
 
 

@@ -18,13 +18,15 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Callable
 
 # torch's own exit barrier is 300 s: after that the head leaves with its store, while peers may still train.
 # The gang ends the barrier, not this timeout (its milliseconds fit into 31 bits); without lost_after the timeout does.
 EXIT_BARRIER_S, ALONE_EXIT_BARRIER_S = 14 * 86400.0, 3600.0
 # How long the ranks' error files may be looked for before the ranks get their signal.
 LOOK_S = 1.0
+# The launcher that makes the environment of the ranks and calls torchrun, here and not in a rank.
+ACCELERATE = "accelerate.commands.launch"
 
 
 class RankPipes:
@@ -210,6 +212,40 @@ def _report(failures: dict[int, Any], descriptor: int) -> None:
     _send(records, descriptor)
 
 
+def _call_accelerate(torchrun: Any, args: Any, run: Callable[[Any], int]) -> int:
+    """Let accelerate launch run its program by torchrun as args say, and return the exit code.
+
+    What an attempt or a spare changes, it gets here, and a configuration that decides nothing: the user's own comes
+    later on its command line.
+    """
+    launch: Any = importlib.import_module(ACCELERATE)
+    host, _colon, port = args.rdzv_endpoint.rpartition(":")
+    config = os.path.join(os.environ["MUSTER_RUN_DIR"], "accelerate.json")
+    with open(config, "w", encoding="utf-8") as stream:
+        json.dump({"distributed_type": "NO"}, stream)
+    place = [f"--machine_rank={args.node_rank}", f"--main_process_ip={host}", f"--main_process_port={port}"]
+    codes: list[int] = []
+
+    def start_program(program: Any) -> None:
+        for name in ("module", "no_python", "training_script", "training_script_args"):
+            setattr(args, name, getattr(program, name))
+        codes.append(run(args))
+
+    def start_plain(options: Any) -> None:
+        """Start ranks that accelerate would start without torchrun: a single one, or several on CPUs by MPI."""
+        if options.cpu or options.use_cpu:
+            os.environ["ACCELERATE_USE_CPU"] = "true"
+        launch.multi_gpu_launcher(options)
+
+    torchrun.run, launch.simple_launcher = start_program, start_plain
+    launch.launch_command(
+        launch.launch_command_parser().parse_args([f"--config_file={config}", *place, *args.training_script_args])
+    )
+    if not codes:
+        raise SystemExit("muster: accelerate launch did not start the ranks with torchrun, which the launcher needs")
+    return codes[0]
+
+
 def main(argv: list[str]) -> int:
     """Run torchrun with these arguments; return its exit code."""
     torchrun: Any = importlib.import_module("torch.distributed.run")
@@ -228,23 +264,28 @@ def main(argv: list[str]) -> int:
     _report_pids(logs, report)
     early_failures = _shorten_close(logs, report, grace)
     run_dir = os.environ["MUSTER_RUN_DIR"]
-    try:
-        if not (os.path.isdir(os.path.join(run_dir, "pipes")) and hasattr(logs, "LogsDest")):
-            torchrun.run(args)
-            return 0
-        config, command, command_args = torchrun.config_from_args(args)
-        config.logs_specs = RankPipes(logs, run_dir)
-        api.elastic_launch(config=config, entrypoint=command)(*command_args)
-        if config.max_nodes * config.nproc_per_node > 1 and _is_alone(stores):
-            _write_line(report, {"alone": True})
-    except errors.ChildFailedError as error:
-        _report(error.failures, report)
-        return 1
-    except logs.SignalException as error:
-        failures = [{**record, "error": _read_json(record["error"])} for record in early_failures.values()]
-        _send([*failures, *({"killed": local_rank} for local_rank in killed)], report)
-        return 1 if failures else 128 + int(error.sigval)
-    return 0
+    run_plain = torchrun.run
+
+    def run(args: Any) -> int:
+        try:
+            if not (os.path.isdir(os.path.join(run_dir, "pipes")) and hasattr(logs, "LogsDest")):
+                run_plain(args)
+                return 0
+            config, command, command_args = torchrun.config_from_args(args)
+            config.logs_specs = RankPipes(logs, run_dir)
+            api.elastic_launch(config=config, entrypoint=command)(*command_args)
+            if config.max_nodes * config.nproc_per_node > 1 and _is_alone(stores):
+                _write_line(report, {"alone": True})
+        except errors.ChildFailedError as error:
+            _report(error.failures, report)
+            return 1
+        except logs.SignalException as error:
+            failures = [{**record, "error": _read_json(record["error"])} for record in early_failures.values()]
+            _send([*failures, *({"killed": local_rank} for local_rank in killed)], report)
+            return 1 if failures else 128 + int(error.sigval)
+        return 0
+
+    return _call_accelerate(torchrun, args, run) if args.training_script == ACCELERATE else run(args)
 
 
 if __name__ == "__main__":

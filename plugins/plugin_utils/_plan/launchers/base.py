@@ -6,7 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
+
+# The module of accelerate launch, which `runner/attempt/torchrun.py` calls instead of starting it as a rank.
+ACCELERATE = "accelerate.commands.launch"
 
 
 @frozen
@@ -20,7 +23,10 @@ class Program:
 
 @frozen
 class Start:
-    """One node's part of a run, as far as a launcher needs it; wrapper is what stands in front of a rank's command."""
+    """One node's part of a run, as far as a launcher needs it.
+
+    wrapper is what stands in front of a rank's command, options are the user's for the launcher.
+    """
 
     run_id: str
     run_dir: str
@@ -34,14 +40,20 @@ class Start:
     address: str
     port: int
     wrapper: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    has_gpu: bool = True
 
 
 @frozen
 class Command:
-    """What the runner executes, and the launcher's environment variables: name -> (value, reason)."""
+    """What the runner executes, and the launcher's environment variables: name -> (value, reason).
+
+    A variable of the defaults gives way to any other origin.
+    """
 
     argv: list[str]
     environment: Mapping[str, tuple[str, str]]
+    defaults: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def python_command(start: Start, *options: str) -> list[str]:

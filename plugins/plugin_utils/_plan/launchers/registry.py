@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..._cluster.script import EXEC
-from . import program, python, torchrun
+from . import accelerate, deepspeed, program, python, torchrun
 from .base import Command, Start
 
 LAUNCHERS: dict[str, Callable[[Start], Command]] = {
     "torchrun": torchrun.command,
+    "accelerate": accelerate.command,
+    "deepspeed": deepspeed.command,
     "python": python.command,
     EXEC: program.command,
 }

@@ -26,13 +26,9 @@ def command(start: Start) -> Command:
         f"--rdzv-conf=timeout={MEET_SECONDS}",
         f"--log-dir={start.run_dir}/errors",
         "--max-restarts=0",
+        *start.options,
+        *program_words(start),
     ]
-    if start.wrapper:
-        # As torchrun itself starts Python: unbuffered.
-        argv += ["--no-python", *start.wrapper, *python_command(start, "-u")]
-    else:
-        module = ["--module"] if start.program.kind == "module" else []
-        argv += [*module, start.program.name, *start.program.arguments]
     environment = {
         "PET_NODE_RANK": (str(start.node_rank), "a spare takes that of a lost node"),
         "NODE_RANK": (str(start.node_rank), "torchrun sets GROUP_RANK only"),
@@ -40,3 +36,12 @@ def command(start: Start) -> Command:
         "PET_RDZV_ENDPOINT": (f"{address}:{start.port}", "where the ranks connect; a restart takes the next port"),
     }
     return Command(argv, environment)
+
+
+def program_words(start: Start) -> list[str]:
+    """Return the program at the end of the command line, behind the profiler if there is one."""
+    if start.wrapper:
+        # As torchrun itself starts Python: unbuffered.
+        return ["--no-python", *start.wrapper, *python_command(start, "-u")]
+    module = ["--module"] if start.program.kind == "module" else []
+    return [*module, start.program.name, *start.program.arguments]

@@ -20,7 +20,9 @@ from ..._nccl.inherited import in_containers
 from .base import ORIGIN, Execution, Part
 
 # The node's Python and its packages are not the image's.
-OF_THE_IMAGE = ("python", "torch", "torch_cuda", "torch_hip", "nccl", "rccl", "rocm", "site_packages")
+OF_THE_IMAGE = (
+    *("python", "torch", "torch_cuda", "torch_hip", "accelerate", "deepspeed", "nccl", "rccl", "rocm", "site_packages"),
+)
 
 
 def execution(policy: ClusterPolicy, node: Node, part: Part) -> Execution:

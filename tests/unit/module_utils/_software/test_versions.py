@@ -126,6 +126,18 @@ def test_an_editable_torch(tmp_path: Path, name: str, version: str) -> None:
     assert (result.torch, result.sources["torch"]) == (version, f"{SITE}/{name}")
 
 
+def test_launchers_that_are_packages(tmp_path: Path) -> None:
+    accelerate = {f"{SITE}/accelerate/__init__.py": "", f"{SITE}/accelerate-1.15.0.dist-info/RECORD": ""}
+    result = versions(tmp_path, {**accelerate, f"{SITE}/deepspeed_kernels-0.1.dist-info/RECORD": ""})
+    assert (result.accelerate, result.deepspeed, result.site_packages) == ("1.15.0", None, [SITE])
+    assert result.sources["accelerate"] == f"{SITE}/accelerate-1.15.0.dist-info"
+
+
+def test_a_launcher_without_a_version_is_none_that_is_missing(tmp_path: Path) -> None:
+    result = versions(tmp_path, {f"{SITE}/deepspeed/__init__.py": ""})
+    assert (result.deepspeed, result.site_packages) == (None, None)
+
+
 def test_no_torch(tmp_path: Path) -> None:
     others = {f"{SITE}/torchvision/version.py": CUDA, f"{SITE}/torchvision-0.19.0.dist-info/RECORD": ""}
     result = versions(tmp_path, others)

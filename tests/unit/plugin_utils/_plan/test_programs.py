@@ -56,3 +56,13 @@ def test_the_launcher_python_passes_ranks_in_the_environment() -> None:
     expected |= {"NODE_RANK": "1", "NNODES": "2", "GROUP_WORLD_SIZE": "2"}
     assert expected.items() <= environment(plan, "node1").items()
     assert variable(plan, "RANK", "node1") == ("1", "machine")
+
+
+def test_accelerate_takes_the_cpus_of_nodes_without_gpus_unless_a_user_decides() -> None:
+    name, packages = "ACCELERATE_USE_CPU", {"versions": {"torch": "2.13.0", "accelerate": "1.15.0"}}
+    options: dict[str, Any] = {"launcher": "accelerate", "launcher_args": ["--config_file={output_dir}/fsdp.yaml"]}
+    plan = plan_of(facts=packages, **options)
+    assert f"--config_file={plan['jobs']['node1']['output_dir']}/fsdp.yaml" in plan["jobs"]["node1"]["argv"]
+    assert variable(plan, name, "node1") == ("true", "default")
+    assert variable(plan_of(facts=packages, env={name: "0"}, **options), name, "node1") == ("0", "cluster")
+    assert name not in environment(plan_of(facts={**packages, "gpu": NVIDIA}, **options), "node1")

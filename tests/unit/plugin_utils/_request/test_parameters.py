@@ -69,6 +69,7 @@ RUN_IDS = [f"train_20261120_143052_{number:04x}" for number in range(21)]
         ("run_id", "multinode_autoch_autoth_20261120_143052", "multinode_autoch_autoth_20261120_143052"),
         ("rocprof", "true", True),
         ("rocprof_input", "counters.yaml", "counters.yaml"),
+        ("launcher_args", "--use_fsdp --fsdp_version=2", ["--use_fsdp", "--fsdp_version=2"]),
         ("profiler_args", "--trace=cuda,nvtx", ["--trace=cuda,nvtx"]),
         ("profile_ranks", 0, "0"),
         ("profile_ranks", "0, 8-15", "0,8-15"),
@@ -132,7 +133,7 @@ REFUSED: dict[str, list[object]] = {
     "nnodes": ["-2"],
     "master_port": [80, 65536],
     "follow": ["perhaps", 2],
-    "launcher": ["accelerate", True],
+    "launcher": ["mpirun", True],
     "mode": ["infiniband"],
     "module": ["train.py;id", "-m", "a..b"],
     "metrics_pattern": ["loss (\\d+)", "(?P<loss>[0-9.]+", "(?P<step>.)(?P<nll>.)", True],
@@ -153,6 +154,7 @@ REFUSED: dict[str, list[object]] = {
     "run_id": ["../../etc"],
     "rocprof": ["maybe", 2],
     "rocprof_input": PATHS,
+    "launcher_args": ["--role 'open", ["--x={nnode}"]],
     "profiler_args": ["--pmc 'open"],
     "profile_ranks": ["x", "0,", "3-1", "-1", "0-", "1-2-3", "0;1", True, 1.5, [True], [[0]], {"0": 1}, "99999999"],
 }
@@ -175,7 +177,7 @@ KEEPING_REFUSED: dict[str, list[object]] = {
     "last": [1, 21],
 }
 # Readers that say more of the expected value than its kind.
-PRECISE = ("metrics_pattern", "script_args", "profiler_args", "env", "run_id", "grep")
+PRECISE = ("metrics_pattern", "script_args", "launcher_args", "profiler_args", "env", "run_id", "grep")
 TABLES = [(LAUNCH, REFUSED), (LOGS, LOGS_REFUSED), (KEEPING, KEEPING_REFUSED)]
 ALL = [(table[name], raw) for table, refused in TABLES for name, raws in refused.items() for raw in raws]
 

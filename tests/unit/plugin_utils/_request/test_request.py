@@ -53,6 +53,7 @@ def test_the_whole_request() -> None:
         **switches,
         **profiling,
         "script_args": [],
+        "launcher_args": [],
         "env": {},
         "hang_watch": 120,
         "telemetry": 10,

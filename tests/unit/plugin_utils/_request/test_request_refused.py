@@ -36,6 +36,7 @@ TWINS = [
 NO_NAMES = ["node/0", "..", "-x", "node 0", "node;id", "$(id)", "fe80::1", "x" * 254, "nœud", "a\n", ".hidden", "a."]
 VARIABLES = ("launch_workdir", "launch__plan")
 EARLIER = {"parameters": {"channels": {"value": 1000, "origin": "-e channels", "layer": "extra_vars"}}}
+OPTIONS = {"launcher_args": ["--max-restarts=3", "--nno=2", "--debug"]}
 SWEEP_ID = "sweep_20261120_143052"
 CASES = [
     refused("a value of the run's plan", ("channels", "earlier"), {"run_id": RUN_ID}, earlier=EARLIER),
@@ -122,6 +123,11 @@ CASES = [
         for name, args in (("nsys", "-o /tmp/x --output=x -- echo"), ("rocprof", "-i c.yaml -dout"))
     ),
     refused("a profiler of the launcher exec", NAMELESS, {"rocprof": True, "launcher": "exec"}),
+    *(
+        refused(f"options of a launch that decides them, {launcher}", NAMELESS, {"launcher": launcher, **OPTIONS})
+        for launcher in ("torchrun", "accelerate", "deepspeed", "python", "exec")
+    ),
+    refused("a word that no option has", NAMELESS, {"launcher_args": ["--role", "trainer"]}),
     refused("an option that is a word", ("config_option", GIVEN), {"config_option": "none"}),
 ]
 
@@ -149,6 +155,17 @@ def test_ansible_s_own_and_documented_variables_pass() -> None:
 )
 def test_profilers_that_pass(given: dict[str, object], defaults: dict[str, object]) -> None:
     assert make(given, defaults={**TEXT, **defaults})["verb"] == "launch"
+
+
+def test_options_of_a_launcher_that_pass() -> None:
+    for launcher, options in (
+        ("torchrun", "--role=trainer --monitor-interval=1"),
+        ("accelerate", "--use_fsdp --fsdp_version=2 --mixed-precision=bf16 --config_file=fsdp.yaml"),
+        ("deepspeed", "--start-method=spawn"),
+        ("exec", ""),
+    ):
+        parameters = make({"launcher": launcher, "launcher_args": options})["parameters"]
+        assert parameters["launcher_args"]["value"] == options.split()
 
 
 def test_the_names_in_the_templates_of_an_inventory() -> None:

@@ -10,10 +10,10 @@ LAUNCH = {parameter.name: parameter for parameter in verbs.VERBS["launch"]}
 
 def test_the_launch_parameters() -> None:
     assert " ".join(LAUNCH) == (
-        "channels threads nproc nnodes config config_name config_option script module script_args launcher label "
-        "master_port max_restarts env follow sync wait all rocprof stats rocprof_input nsys profiler_args "
-        "profile_ranks metrics_pattern on_end lines time_limit hang_watch hang_action telemetry verify_transport mode "
-        "page output run_id"
+        "channels threads nproc nnodes config config_name config_option script module script_args launcher "
+        "launcher_args label master_port max_restarts env follow sync wait all rocprof stats rocprof_input nsys "
+        "profiler_args profile_ranks metrics_pattern on_end lines time_limit hang_watch hang_action telemetry "
+        "verify_transport mode page output run_id"
     )
 
 

@@ -29,6 +29,18 @@ START = Start(
 )
 MODULE = dataclasses.replace(START, program=Program("module", "pkg.train", ("--config", "/c.yaml")))
 
+TORCHRUN = [
+    "/usr/bin/python3",
+    "/w/.muster/nodes/node0/runs/r1/torchrun.py",
+    "--nnodes=2",
+    "--nproc-per-node=4",
+    "--rdzv-backend=static",
+    "--rdzv-id=r1",
+    "--rdzv-conf=timeout=300",
+    "--log-dir=/w/.muster/nodes/node0/runs/r1/errors",
+    "--max-restarts=0",
+]
+
 
 def test_the_launchers_are_those_that_a_request_takes() -> None:
     [launcher] = [parameter for parameter in VERBS["launch"] if parameter.name == "launcher"]
@@ -36,17 +48,10 @@ def test_the_launchers_are_those_that_a_request_takes() -> None:
 
 
 def test_torchrun() -> None:
-    command = LAUNCHERS["torchrun"](START)
+    command = LAUNCHERS["torchrun"](dataclasses.replace(START, options=("--role=trainer",)))
     assert command.argv == [
-        "/usr/bin/python3",
-        "/w/.muster/nodes/node0/runs/r1/torchrun.py",
-        "--nnodes=2",
-        "--nproc-per-node=4",
-        "--rdzv-backend=static",
-        "--rdzv-id=r1",
-        "--rdzv-conf=timeout=300",
-        "--log-dir=/w/.muster/nodes/node0/runs/r1/errors",
-        "--max-restarts=0",
+        *TORCHRUN,
+        "--role=trainer",
         "/code/train me.py",
         "--lr",
         "3e-4; rm -rf /",
@@ -69,6 +74,66 @@ def test_torchrun_with_a_module() -> None:
     ]
 
 
+def test_accelerate() -> None:
+    command = LAUNCHERS["accelerate"](dataclasses.replace(START, options=("--use_fsdp", "--config_file=/c/fsdp.yaml")))
+    assert command.argv == [
+        *TORCHRUN,
+        "--module",
+        "accelerate.commands.launch",
+        "--num_machines=2",
+        "--num_processes=8",
+        "--deepspeed_multinode_launcher=standard",
+        "--use_fsdp",
+        "--config_file=/c/fsdp.yaml",
+        "/code/train me.py",
+        "--lr",
+        "3e-4; rm -rf /",
+    ]
+    assert command.environment == LAUNCHERS["torchrun"](START).environment
+    assert command.defaults == {}
+
+
+def test_accelerate_with_a_module_under_a_profiler() -> None:
+    argv = LAUNCHERS["accelerate"](dataclasses.replace(MODULE, wrapper=("nsys", "profile"))).argv
+    assert argv[: len(TORCHRUN) + 1] == [*TORCHRUN, "--module"]
+    profiled = ["--no-python", "nsys", "profile", "/usr/bin/python3", "-u", "-m", "pkg.train", "--config", "/c.yaml"]
+    assert argv[-10:] == ["--deepspeed_multinode_launcher=standard", *profiled]
+
+
+def test_accelerate_takes_the_cpu_where_there_is_no_gpu() -> None:
+    defaults = LAUNCHERS["accelerate"](dataclasses.replace(START, has_gpu=False)).defaults
+    assert {name: value for name, (value, _reason) in defaults.items()} == {"ACCELERATE_USE_CPU": "true"}
+
+
+def test_deepspeed() -> None:
+    command = LAUNCHERS["deepspeed"](dataclasses.replace(START, options=("--role=trainer",)))
+    assert command.argv == [
+        *TORCHRUN,
+        "--role=trainer",
+        "/code/train me.py",
+        "--local_rank=${local_rank}",
+        "--lr",
+        "3e-4; rm -rf /",
+    ]
+    assert {name: value for name, (value, _reason) in command.environment.items()} == {
+        "PET_NODE_RANK": "1",
+        "NODE_RANK": "1",
+        "NNODES": "2",
+        "PET_RDZV_ENDPOINT": "10.0.0.1:29400",
+        "CROSS_RANK": "1",
+        "CROSS_SIZE": "2",
+        "LOCAL_SIZE": "4",
+    }
+
+
+def test_deepspeed_with_a_module_under_a_profiler() -> None:
+    argv = LAUNCHERS["deepspeed"](dataclasses.replace(MODULE, wrapper=("nsys", "profile"))).argv
+    assert argv[len(TORCHRUN) :] == [
+        *("--no-python", "nsys", "profile", "/usr/bin/python3", "-u", "-m", "pkg.train"),
+        *("--local_rank=${local_rank}", "--config", "/c.yaml"),
+    ]
+
+
 def test_torchrun_with_an_address_that_has_colons() -> None:
     start = dataclasses.replace(START, address="fd00::1")
     assert LAUNCHERS["torchrun"](start).environment["PET_RDZV_ENDPOINT"][0] == "[fd00::1]:29400"
@@ -79,6 +144,8 @@ def test_torchrun_understands_its_command_line(monkeypatch: pytest.MonkeyPatch) 
     for name, (value, _reason) in LAUNCHERS["torchrun"](START).environment.items():
         monkeypatch.setenv(name, value)
     run = importlib.import_module("torch.distributed.run")  # requirements-local.txt: it must be there
+    macros = importlib.import_module("torch.distributed.elastic.utils.api").macros
+    assert macros.substitute(LAUNCHERS["deepspeed"](START).argv, "3")[len(TORCHRUN) + 1] == "--local_rank=3"
     for start, is_module in ((START, False), (MODULE, True)):
         args = run.parse_args(LAUNCHERS["torchrun"](start).argv[2:])
         assert (args.nnodes, args.nproc_per_node, args.node_rank, args.max_restarts) == ("2", "4", 1, 0)
