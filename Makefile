@@ -17,7 +17,7 @@ STAGES := test-slow test-local test-hosts test-cores test-slurm test-k8s faults 
 .DELETE_ON_ERROR:
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 23
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 23
 
 launch: .venv/.local link ## train the example on the embedded cluster, two nodes on this machine
 	ansible-playbook launch.yml -e channels=42

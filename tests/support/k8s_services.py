@@ -87,7 +87,7 @@ def make_volumes(api: Api, folder: Path) -> None:
         path = folder / meta["namespace"] / meta["name"]
         path.mkdir(parents=True, exist_ok=True)
         # A pod of OpenShift has a random user.
-        path.chmod(0o777)
+        path.chmod(0o1777)
         reference = {name: meta[name] for name in ("namespace", "name", "uid")}
         content = {
             "apiVersion": "v1",
