@@ -569,6 +569,7 @@ ansible_facts:
             swap_bytes: {description: Swap space., type: int}
             hugepages: {description: Number of reserved huge pages., type: int}
             governor: {description: "The CPUs' frequency governor, all of them where they differ.", type: str}
+            limit_bytes: {description: What control groups leave this process., type: int}
         sudo:
           description: Whether this user can become root.
           type: dict

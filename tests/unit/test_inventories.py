@@ -119,7 +119,7 @@ each_cluster = pytest.mark.parametrize("cluster", CLUSTERS)
 
 def test_every_inventory_is_tested() -> None:
     folders = {path.name for path in (ROOT / "inventories").iterdir() if path.is_dir()}
-    assert folders == {*CLUSTERS, "local", "slurm"}
+    assert folders == {*CLUSTERS, "local", "slurm", "openshift"}
 
 
 @each_cluster

@@ -150,13 +150,17 @@ class Processes(Record):
 
 @frozen
 class Memory(Record):
-    """Main memory in bytes, how many huge pages are set aside, and the CPUs' frequency governor (if all have one)."""
+    """Main memory in bytes, how many huge pages are set aside, and the CPUs' frequency governor (if all have one).
+
+    limit_bytes is what control groups leave this process of it, as in a pod with a limit; None without one.
+    """
 
     total_bytes: int | None = None
     available_bytes: int | None = None
     swap_bytes: int | None = None
     hugepages: int | None = None
     governor: str | None = None
+    limit_bytes: int | None = None
 
 
 @frozen

@@ -3,7 +3,6 @@
 
 A CPU limit of Docker or Kubernetes does not change the affinity: the process sees all CPUs, and is throttled when it
 has used its share of a period (Linux Documentation/admin-guide/cgroup-v2.rst, cpu.max; scheduler/sched-bwc.rst).
-A group has at most what the groups above it have.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ import re
 from collections.abc import Iterator
 
 from .._host.host import Host
+from .control_groups import CGROUPS, levels, read_groups
 
-CGROUPS = "/sys/fs/cgroup"
 # Where the controller is mounted in version 1.
 V1_FOLDERS = ("cpu,cpuacct", "cpuacct,cpu", "cpu")
 _CPU_LIST = re.compile(r"^Cpus_allowed_list:\s*(.*)$", re.MULTILINE)
@@ -42,16 +41,6 @@ def parse_cpu_max(text: str) -> float | None:
     return int(match.group(1)) / int(match.group(2)) if match and int(match.group(2)) else None
 
 
-def parse_groups(text: str) -> dict[str, str]:
-    """Return the groups in /proc/self/cgroup (cgroups(7)) by controller, that of version 2 under an empty name."""
-    groups = {}
-    for line in text.splitlines():
-        _hierarchy, controllers, path = [*line.split(":", 2), "", ""][:3]
-        if path.startswith("/"):
-            groups.update(dict.fromkeys(controllers.split(","), path))
-    return groups
-
-
 def read_affinity(host: Host) -> int | None:
     """Return how many CPUs the kernel lets this process run on; cpusets are part of it."""
     match = _CPU_LIST.search(host.read_text("/proc/self/status") or "")
@@ -65,26 +54,15 @@ def read_cpu_limit(host: Host) -> int | None:
 
 
 def _limits(host: Host) -> Iterator[float]:
-    groups = parse_groups(host.read_text("/proc/self/cgroup") or "0::/")
-    for folder in _levels(groups.get("", "/")):
+    groups = read_groups(host)
+    for folder in levels(groups.get("", "/")):
         limit = parse_cpu_max(host.read_text(f"{CGROUPS}{folder}/cpu.max") or "")
         if limit:
             yield limit
     if "cpu" in groups:
         mount = next((path for path in V1_FOLDERS if host.is_dir(f"{CGROUPS}/{path}")), None)
-        for folder in _levels(groups["cpu"]) if mount else ():
+        for folder in levels(groups["cpu"]) if mount else ():
             names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
             texts = [(host.read_text(f"{CGROUPS}/{mount}{folder}/{name}") or "").strip() for name in names]
             if all(map(_NUMBER.fullmatch, texts)) and all(map(int, texts)):
                 yield int(texts[0]) / int(texts[1])
-
-
-def _levels(path: str) -> list[str]:
-    """Return a group and those above it, the root of the mount last: in a container its own group may be there.
-
-    A group outside of a namespace (/../x) cannot be seen.
-    """
-    parts = [part for part in path.split("/") if part]
-    if ".." in parts:
-        return [""]
-    return ["".join(f"/{part}" for part in parts[:count]) for count in range(len(parts), -1, -1)]

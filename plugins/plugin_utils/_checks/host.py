@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ansible_collections.muster.train.plugins.module_utils._records.health import ResolvedName
+from ansible_collections.muster.train.plugins.module_utils._records.health import Memory, ResolvedName
 from ansible_collections.muster.train.plugins.module_utils._records.system import Disk
 
 from .._cluster import starter
@@ -21,6 +21,8 @@ from .properties import MEMLOCK
 
 GIB = 1 << 30
 TMP = "/tmp"  # only compared with
+FAILED_MODULE = "look for a memory module that failed: dmidecode -t memory, dmesg (EDAC)"
+POD = "kubernetes"
 
 
 def memlock(node: Node, cluster: Cluster) -> Outcome:
@@ -46,8 +48,15 @@ def memlock(node: Node, cluster: Cluster) -> Outcome:
             "slurmd's unit (systemctl edit slurmd), then restart slurmd"
         )
         return failed(observed, expected, source, remedy)
+    if _is_pod(node):
+        remedy = "let the container have the capability: securityContext.capabilities.add: [IPC_LOCK] in the manifest"
+        return failed(observed, expected, source, remedy)
     setup = cluster.launch.invocation.command("setup", "--tags", "memlock")
     return failed(observed, expected, source, sentence("raise it: ", setup, ", then log in again"))
+
+
+def _is_pod(node: Node) -> bool:
+    return node.facts.container is not None and node.facts.container.kind == POD
 
 
 def disks(node: Node, cluster: Cluster) -> Iterator[Outcome]:
@@ -116,7 +125,9 @@ def shm(node: Node, cluster: Cluster) -> Outcome:
     expected = f"at least {least:g} GiB"
     if size >= least:
         return passed(f"{size:.1f} GiB", source, expected)
-    remedy = "mount -o remount,size=16G /dev/shm; in a container: --shm-size or --ipc=host"
+    of_host = "mount -o remount,size=16G /dev/shm; in a container: --shm-size or --ipc=host"
+    of_pod = "mount an emptyDir with medium: Memory and a sizeLimit at /dev/shm, in the manifest of the pods"
+    remedy = of_pod if _is_pod(node) else of_host
     return failed(f"/dev/shm has {size:.2f} GiB", expected, source, remedy)
 
 
@@ -133,10 +144,16 @@ def swap(node: Node, cluster: Cluster) -> Outcome:
     return failed(observed, "none on nodes with GPUs", "imbue-ai/cluster-health", remedy)
 
 
+def _usable(memory: Memory) -> int | None:
+    """Return what the ranks may use: all of the machine's memory, unless a control group leaves less."""
+    sizes = [size for size in (memory.total_bytes, memory.limit_bytes) if size]
+    return min(sizes, default=None)
+
+
 def memory(cluster: Cluster) -> Outcomes:
-    """Find nodes with a different amount of memory or of huge pages from the peers."""
+    """Find nodes with a different amount of memory that the ranks may use, or of huge pages, from the peers."""
     memories = {name: node.facts.memory for name, node in cluster.nodes.items() if node.facts.memory is not None}
-    totals = {name: round(memory.total_bytes / GIB) for name, memory in memories.items() if memory.total_bytes}
+    totals = {name: round(total / GIB) for name, memory in memories.items() if (total := _usable(memory))}
     pages = {name: memory.hugepages or 0 for name, memory in memories.items()}
     peers, pages_peers = usual(totals), usual(pages)
     spread = cluster.checks.threshold("memory_spread") / 100
@@ -145,7 +162,8 @@ def memory(cluster: Cluster) -> Outcomes:
             outcome = unavailable("the memory could not be read", "memory")
         elif abs(totals[name] - peers.value) > spread * peers.value:
             source = f"peers: {peers.source}; {cluster.checks.source('memory_spread')}"
-            remedy = "look for a memory module that failed: dmidecode -t memory, dmesg (EDAC)"
+            limited = memories[name].limit_bytes is not None
+            remedy = "give all nodes the same limit of memory" if limited else FAILED_MODULE
             outcome = failed(f"{totals[name]} GiB", f"about {peers.value} GiB", source, remedy)
         elif name in pages_peers.odd:
             source, remedy = f"peers: {pages_peers.source}", "set the same vm.nr_hugepages"

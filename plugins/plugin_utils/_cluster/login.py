@@ -25,7 +25,7 @@ _OF_ANSIBLE = ("control", "serveralive")
 class Login:
     """How Ansible reaches a node: by SSH, unless it is this machine; become_user is who it becomes there.
 
-    step is what begins a command on this machine that is a step on the node, empty without Slurm.
+    step is what begins a command on this machine that runs on the node: a step of Slurm, or kubectl exec; or empty.
     """
 
     host: str

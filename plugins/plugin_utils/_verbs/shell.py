@@ -21,6 +21,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._action.files import read_text
 from .._cluster import login
+from .._cluster.pods.command import CONNECTIONS, binary_of, enter, variable
 from .._findings.errors import UserError
 from .._request.invalid_value import InvalidValue
 from .._request.parameters import Parameter, read
@@ -42,6 +43,11 @@ ARGUMENTS = ("ssh_args", "ssh_common_args", "ssh_extra_args")
 OF_NODE = (
     *("ansible_connection", "ansible_become", "ansible_become_user", "ansible_become_method", "launch_docker"),
     *("ansible_srun_job", "ansible_host"),
+    *(
+        variable(binary, name)
+        for binary in CONNECTIONS
+        for name in ("kubeconfig", "context", "namespace", "pod", "container")
+    ),
 )
 
 
@@ -82,9 +88,12 @@ def _login(play: Play, node: str, known: Mapping[str, Any]) -> login.Login:
         options = on_node(str(known.get("ansible_srun_job")), str(known.get("ansible_host") or node))
         step = [*without_options(os.environ), "srun", "--export=ALL", "--pty", *options]
         return login.Login(node, local=True, step=step, become_user=become_user)
+    if binary := binary_of(connection):
+        return login.Login(node, local=True, step=enter(binary, node, known), become_user=become_user)
     if connection not in login.SSH:
+        expected = ", ".join(("ssh", "local", login.SRUN, *CONNECTIONS.values()))
         raise UserError(
-            f"{node}: expected ssh, local or {login.SRUN} as ansible_connection, saw {connection}; "
+            f"{node}: expected one of {expected} as ansible_connection, saw {connection}; "
             "enter it with the client of that connection"
         )
     connection_loader.get(PLUGIN, class_only=True)  # Ansible knows the settings of a plugin once it is loaded

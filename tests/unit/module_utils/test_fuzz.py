@@ -66,6 +66,7 @@ from ansible_collections.muster.train.plugins.module_utils._software.versions im
     parse_torch_version,
 )
 from ansible_collections.muster.train.plugins.module_utils._system import cpus
+from ansible_collections.muster.train.plugins.module_utils._system.control_groups import parse_groups
 from ansible_collections.muster.train.plugins.module_utils._system.disks import parse_mountinfo
 from ansible_collections.muster.train.plugins.module_utils._system.gpu_processes import parse_users
 from ansible_collections.muster.train.plugins.module_utils._system.kernel import parse_chosen, parse_command_line
@@ -211,7 +212,7 @@ def mutate(text: str, chance: random.Random) -> str:
 
 PARSERS = [
     *(parse_addresses, parse_routes, parse_listeners, parse_memlock, parse_status, parse_mountinfo),
-    *(cpus.parse_cpu_list, cpus.parse_cpu_max, cpus.parse_groups, lambda text: read_raised(text.splitlines())),
+    *(cpus.parse_cpu_list, cpus.parse_cpu_max, parse_groups, lambda text: read_raised(text.splitlines())),
     *(parse_cgroup, parse_environ, parse_chosen, parse_command_line, parse_cap_ipc_lock_alone, parse_limits),
     *(parse_hosts, parse_meminfo, parse_errors, parse_info, parse_image, parse_gpu_containers, parse_daemon),
     *(parse_trace, parse_cpu, parse_io, parse_slurm_groups, source_of),

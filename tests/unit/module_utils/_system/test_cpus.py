@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ansible_collections.muster.train.plugins.module_utils._system.control_groups import parse_groups
 from ansible_collections.muster.train.plugins.module_utils._system.cpus import (
     parse_cpu_list,
     parse_cpu_max,
-    parse_groups,
     read_affinity,
     read_cpu_limit,
 )

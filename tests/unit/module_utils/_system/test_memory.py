@@ -5,9 +5,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.health import Memory
-from ansible_collections.muster.train.plugins.module_utils._system.memory import POLICIES, parse_meminfo, read_memory
+from ansible_collections.muster.train.plugins.module_utils._system.memory import (
+    POLICIES,
+    parse_meminfo,
+    read_memory,
+    read_memory_limit,
+)
 from ansible_collections.muster.train.tests.support.machines import Machine
 
 MEMINFO = """MemTotal:       2113460908 kB
@@ -44,3 +51,32 @@ def test_this_machine() -> None:
     result = read_memory(Host())
     assert result.total_bytes is not None and result.available_bytes is not None
     assert 0 < result.available_bytes <= result.total_bytes
+
+
+V2, V1 = "/sys/fs/cgroup", "/sys/fs/cgroup/memory"
+OPEN = "9223372036854771712\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "limit"),
+    [
+        pytest.param({"/proc/self/cgroup": "0::/\n", f"{V2}/memory.max": "68719476736\n"}, 64 << 30, id="a pod"),
+        pytest.param({"/proc/self/cgroup": "0::/\n", f"{V2}/memory.max": "max\n"}, None, id="no limit"),
+        pytest.param(
+            {
+                "/proc/self/cgroup": "5:memory:/kubepods/pod1/c\n0::/\n",
+                f"{V1}/kubepods/pod1/c/memory.limit_in_bytes": OPEN,
+                f"{V1}/kubepods/pod1/memory.limit_in_bytes": "1073741824\n",
+                f"{V1}/memory.limit_in_bytes": OPEN,
+            },
+            1 << 30,
+            id="version 1, a level above",
+        ),
+        pytest.param(
+            {"/proc/self/cgroup": "5:memory:/x\n", f"{V1}/memory.limit_in_bytes": OPEN}, None, id="version 1 open"
+        ),
+        pytest.param({}, None, id="no control groups"),
+    ],
+)
+def test_what_control_groups_leave(files: dict[str, str], limit: int | None, tmp_path: Path) -> None:
+    assert read_memory_limit(Machine({"files": files}, tmp_path)) == limit

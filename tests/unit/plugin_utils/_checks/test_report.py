@@ -145,13 +145,14 @@ def test_what_is_refused_has_no_effect(variables: dict[str, object]) -> None:
 SLURM_STEP: dict[str, object] = {"job": "12", "step": "3", "node": "gpu01", "is_tracked": True}
 
 
-def memlock(expected: str, srun_job: str | None = None) -> list[Finding]:
-    """What is found of 64 KiB of locked memory in a step, where the inventory expects this."""
+def memlock(expected: str, srun_job: str | None = None, container: str | None = None) -> list[Finding]:
+    """What is found of 64 KiB of locked memory in a step, or in a container, where the inventory expects this."""
 
     def limited(facts: Facts) -> None:
         facts["node"]["user"] = {"name": "ann", "uid": 1000, "home": "/h"}
         facts["node"]["memlock"] = {"soft": 65536, "hard": 65536, "cap_ipc_lock": False, "effective": 65536}
-        facts["node"]["slurm"] = SLURM_STEP
+        facts["node"]["slurm"] = None if container else SLURM_STEP
+        facts["node"]["container"]["kind"] = container
 
     policy, refused = read_checks({"preflight_expected": {"memlock": expected}})
     assert refused == []
@@ -170,6 +171,12 @@ def test_by_steps_of_a_slurm_job_the_limit_is_slurmds_to_raise() -> None:
     outside, inside = memlock("unlimited"), memlock("unlimited", "12")
     assert outcomes(inside) == outcomes(outside)
     assert inside[0].remedy != outside[0].remedy
+
+
+def test_in_a_pod_the_limit_is_the_manifests() -> None:
+    pod, container = (memlock("unlimited", container=kind) for kind in ("kubernetes", "docker"))
+    assert outcomes(pod) == outcomes(container)
+    assert pod[0].remedy != container[0].remedy
 
 
 def test_an_error_is_not_a_pass_but_only_required_checks_end_with_2() -> None:
