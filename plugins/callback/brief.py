@@ -148,6 +148,14 @@ class CallbackModule(Default):
         self._fail(result, "unreachable", text, ignored)
 
     @unless_verbose
+    def v2_runner_retry(self, result: Any) -> None:
+        """Print a task that tries again once, however often it does."""
+        log = self._log(result)
+        if not log.of("retried"):
+            self._print(f"{task_title(result.task.get_name().strip())} …", is_progress=True)
+        log.add("retried", "", result.host.get_name())
+
+    @unless_verbose
     def v2_runner_item_on_ok(self, result: Any) -> None:
         self._handle_warnings(result.result)
         log = self._log(result)

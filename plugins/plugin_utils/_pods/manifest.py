@@ -19,10 +19,11 @@ WORKSPACE, SHM = "workspace", "dshm"
 # Seconds that a pod has besides those that a stop gives the ranks: the runner writes its verdict then.
 END_S = 30
 # The main process ends with the pod, and the kubelet kills the others with it. So the runners stop their ranks before.
+# The brackets keep this command from finding itself.
 STOP_RUNNERS = """\
 runners() {
   for process in /proc/[0-9]*; do
-    case "$(tr '\\0' ' ' <"$process/cmdline" 2>/dev/null)" in *runner.pyz*) echo "${process#/proc/}" ;; esac
+    case "$(tr '\\0' ' ' <"$process/cmdline" 2>/dev/null)" in *runner[.]pyz*) echo "${process#/proc/}" ;; esac
   done
 }
 for process in $(runners); do kill -TERM "$process" 2>/dev/null; done

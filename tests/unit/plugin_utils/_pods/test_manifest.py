@@ -119,7 +119,7 @@ def test_zombies_are_reaped_by_an_init() -> None:
 
 def test_a_stop_has_time_to_end_the_ranks() -> None:
     assert pod_spec(PLAIN)["terminationGracePeriodSeconds"] > 60
-    assert "runner.pyz" in container(PLAIN)["lifecycle"]["preStop"]["exec"]["command"][2]
+    assert "runner[.]pyz" in container(PLAIN)["lifecycle"]["preStop"]["exec"]["command"][2]
 
 
 def test_where_the_pods_may_be() -> None:
