@@ -11,9 +11,9 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 STAGE := python tools/stage.py run
 # Tests wait for most of their time, so two files run at a time, in the order of collection.
 PYTEST := pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder
-STAGES := test-slow test-local test-hosts test-cores test-slurm faults workloads mutations mutations-gate sanity importer lint-ansible
+STAGES := test-slow test-local test-hosts test-cores test-slurm test-k8s faults workloads mutations mutations-gate sanity importer lint-ansible
 
-.PHONY: help launch unit test test-all screens $(STAGES) stages lint format build cluster cluster-down docs changelog clean link dev engine
+.PHONY: help launch unit test test-all screens $(STAGES) stages lint format build cluster cluster-down k8s-lab k8s-lab-down docs changelog clean link dev engine
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -56,6 +56,9 @@ test-cores: dev .cache/python ## stage: the oldest and the newest ansible-core
 
 test-slurm: dev ## stage: a Slurm cluster of four nodes on this machine; needs root, slurm-wlm and munge
 	$(STAGE) $@ pytest -m slurm --timeout=300
+
+test-k8s: dev ## stage: a Kubernetes cluster of two nodes on this machine; needs root and what make k8s-lab builds
+	$(STAGE) $@ pytest -m k8s --timeout=600
 
 .cache/python:
 	@.ci/newer-python $@
@@ -126,6 +129,17 @@ workloads: dev .cache/workloads/.installed ## stage: launch programs of Lightnin
 	@.cache/workloads/venv/bin/python -m pip install --progress-bar off --disable-pip-version-check -r $< >.cache/workloads/pip.log 2>&1 || { \
 	  tail -n 20 .cache/workloads/pip.log >&2; echo 'muster: pip could not install $<; see .cache/workloads/pip.log' >&2; exit 1; }
 	@touch $@
+
+# Where its commands are typed.
+LAB := PYTHONPATH='$(CURDIR)/collections' '$(CURDIR)/.venv/bin/python' -m ansible_collections.muster.train.tests.support.k8s_lab
+
+k8s-lab: dev ## build (once; seven minutes) and start a Kubernetes cluster of two nodes on this machine; needs root
+	.ci/k8s
+	@$(LAB) up
+	@printf '%s\n' 'A command in it, with its kubeconfig:' "  $(LAB) run kubectl get nodes" 'To remove it: make k8s-lab-down'
+
+k8s-lab-down: dev ## remove the cluster of make k8s-lab
+	@$(LAB) down
 
 docs: dev ## build the reference of modules and roles: docs/_build/html/index.html
 	@rm -rf docs/_build && mkdir -p docs/_build/rst

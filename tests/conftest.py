@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 # What a test's marker may say; one without is `unit` or `local`, by its folder.
-STAGES = {"slow", "hosts", "cores", "slurm"}
+STAGES = {"slow", "hosts", "cores", "slurm", "k8s"}
 # What .ci/run installs the tools of.
 MUST_RUN = {"gate", "hosts", "cores", "slurm"}
 # Real hosts are created once per worker, so all files that use three of them go to two workers.

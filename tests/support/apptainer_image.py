@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 
+from ansible_collections.muster.train.tests.support import debian_root
 from ansible_collections.muster.train.tests.support.play import ROOT
 
 CACHE = ROOT / ".cache" / "apptainer"
@@ -42,11 +43,8 @@ def unpacked() -> Path:
     root = CACHE / "root"
     if not root.is_dir():
         CACHE.mkdir(parents=True, exist_ok=True)
-        targets = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Identifier: Packages", "Codename: bookworm"]
-        mirror = subprocess.run(targets, capture_output=True, text=True, check=True).stdout.split()[0]
         archive, part = CACHE / "root.tar", CACHE / "root.part"
-        options = ["--quiet", "--variant=essential", f"--include={INCLUDED}", "bookworm", str(archive), mirror]
-        subprocess.run(["mmdebstrap", *options], check=True, timeout=250)
+        debian_root.write_archive(archive, INCLUDED)
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
         left_out = [f"--exclude=./{path}" for path in ("dev/*", "usr/share/doc", "usr/share/locale", "var/lib/apt")]
