@@ -149,11 +149,8 @@ class CallbackModule(Default):
 
     @unless_verbose
     def v2_runner_retry(self, result: Any) -> None:
-        """Print a task that tries again once, however often it does."""
-        log = self._log(result)
-        if not log.of("retried"):
+        if result.result.get("attempts") == 1:  # once, however often it tries again
             self._print(f"{task_title(result.task.get_name().strip())} …", is_progress=True)
-        log.add("retried", "", result.host.get_name())
 
     @unless_verbose
     def v2_runner_item_on_ok(self, result: Any) -> None:
