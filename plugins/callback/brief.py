@@ -148,6 +148,11 @@ class CallbackModule(Default):
         self._fail(result, "unreachable", text, ignored)
 
     @unless_verbose
+    def v2_runner_retry(self, result: Any) -> None:
+        if result.result.get("attempts") == 1:  # once, however often it tries again
+            self._print(f"{task_title(result.task.get_name().strip())} …", is_progress=True)
+
+    @unless_verbose
     def v2_runner_item_on_ok(self, result: Any) -> None:
         self._handle_warnings(result.result)
         log = self._log(result)

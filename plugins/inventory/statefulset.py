@@ -87,10 +87,10 @@ from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
-from ansible_collections.muster.train.plugins.plugin_utils._action.command_line import WITHOUT_NODES, is_verb
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.pods.command import Client
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.pods.hosts import find_hosts
+from ansible_collections.muster.train.plugins.plugin_utils._action.command_line import GROUPS, WITHOUT_NODES, is_verb
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._pods.command import Client
+from ansible_collections.muster.train.plugins.plugin_utils._pods.hosts import find_hosts
 
 display = Display()
 
@@ -127,6 +127,7 @@ class InventoryModule(BaseInventoryPlugin):
         for text in pods.warnings:
             display.warning(text)
         group = inventory.add_group(self.get_option("group"))
+        GROUPS[group] = inventory.groups[group]
         for name, value in pods.variables.items():
             inventory.set_variable(group, name, value)
         for host, variables in pods.hosts.items():

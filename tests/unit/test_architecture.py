@@ -106,7 +106,7 @@ def test_every_room_is_on_the_page() -> None:
 def test_a_side_has_few_rooms_and_no_loose_files() -> None:
     def breaches(side: str) -> Iterator[str]:
         entries = [path for path in (PLUGINS / side).iterdir() if path.name != "__pycache__"]
-        if len(entries) > 18:
+        if len(entries) > 19:
             yield f"{len(entries)} rooms"
         yield from [f"the loose file {path.name}" for path in entries if path.is_file()]
 

@@ -31,6 +31,7 @@ LIMIT_ADVICE = {
         for verb in ("list", "note", "compare", "report", "doctor", "import", "submit")
     },
     "discover": "discover contacts the hosts that it is given, leave it out",
+    "scale": "scale contacts no node, leave it out",
     "teardown": "teardown contacts all nodes of the cluster, leave it out",
 }
 

@@ -30,6 +30,7 @@ def contradictions(verb: str, settings: Mapping[str, Setting], inventory: Invent
         "compare": _compare_errors,
         "import": _import_errors,
         "report": _report_errors,
+        "scale": _scale_errors,
     }
     return lines + (errors_of[verb](settings) if verb in errors_of else [])
 
@@ -116,6 +117,12 @@ def _report_errors(settings: Mapping[str, Setting]) -> list[str]:
         if name in given and "over" not in given:
             lines.append(f"{name}: it chooses among the runs that over compares, saw no over; give -e over=NAME,NAME")
     return lines
+
+
+def _scale_errors(settings: Mapping[str, Setting]) -> list[str]:
+    if "replicas" not in settings or settings["replicas"]["value"] is not None:
+        return []
+    return ["replicas: expected how many pods there are to be; give -e replicas=N"]
 
 
 def _note_errors(settings: Mapping[str, Setting]) -> list[str]:

@@ -85,12 +85,13 @@ def make_request(
     earlier: object = None,
     problems: Iterable[str] = (),
     is_in_queue: bool = False,
+    makes_nodes: bool = False,
 ) -> Request:
     """Return the request, or raise InvalidRequest with the problems that are known already and all others.
 
     extra_vars are `given_variables`, and inventory_variables the names of those that the inventory uses. experiments is
     an absolute path, and earlier the plan of a run that is launched again, if known. A run that is_in_queue needs no
-    nodes.
+    nodes, nor does a verb that makes_nodes.
     """
     launch, sweep, submit = verb in LAUNCHES, verb == "sweep", verb == "submit"
     lines: list[str | Refusal] = [*problems, *command_line.errors(verb, line)]
@@ -106,7 +107,8 @@ def make_request(
     if verb in PROGRAMS:
         settings.update(benchmark.decided(verb))
     lines += refusals
-    lines += nodes_errors(inventory, verb, line.inventories, line.without_nodes) if not is_in_queue else []
+    if not is_in_queue and (inventory.nodes or not makes_nodes):
+        lines += nodes_errors(inventory, verb, line.inventories, line.without_nodes)
     if sweep or submit:
         lines += points.errors(settings, inventory) if sweep else submit_errors(settings, line)
     else:

@@ -32,7 +32,10 @@ WHERE, LAST = Parameter("where", "conditions"), Parameter("last", "int", minimum
 LAST_LINES = Parameter("lines", "int", default=0, maximum=50)
 
 # The parts of a verb that --tags selects; the tasks of the other verbs have no tags.
-TAGS = {"setup": ("memlock", "firewall", "code", "container", "apptainer")}
+TAGS = {"setup": ("openshift", "memlock", "firewall", "code", "container", "apptainer")}
+
+# The verbs that make the nodes, or remove them, where these are pods: there may be none yet.
+DEPLOYING = ("setup", "scale", "teardown")
 
 VERBS: dict[str, tuple[Parameter, ...]] = {
     "launch": (
@@ -131,7 +134,13 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         OUTPUT,
     ),
     "setup": (OUTPUT, PAGE, MODE),  # page and mode are those of the preflight at its end
-    "teardown": (Parameter("images", "bool", default=False), Parameter("days", "int", maximum=36500), OUTPUT),
+    "scale": (Parameter("replicas", "int", maximum=65536, per_run=True), OUTPUT),
+    "teardown": (
+        Parameter("images", "bool", default=False),
+        Parameter("volumes", "bool", default=False),
+        Parameter("days", "int", maximum=36500),
+        OUTPUT,
+    ),
     "preflight": (NNODES, OUTPUT, PAGE, MODE),
 }
 

@@ -84,6 +84,7 @@ KEYS: dict[str, dict[str, Any]] = {
     "preflight": {"code": None, "nodes": {}, "fabric": None, "off": [], "results": [], "properties": []},
     "discover": {"inventory": None, "hosts": [], "choices": {}, "findings": []},
     "setup": {"changes": {}, "preflight": None},
+    "scale": {**dict.fromkeys(("namespace", "statefulset", "former", "replicas")), "pods": []},
     "teardown": {"check_mode": None, "nodes": []},
 }
 OF_NODE = ("phase", "why", "alive", "left", "node_rank", "first_rank", "nproc", "ranks", "pids")

@@ -29,7 +29,7 @@ from .._request.request import Request, make_request
 from .._request.run_id import check as check_run_id
 from .._request.run_id import is_new
 from .._request.settings import named_in_templates
-from .._request.verbs import LAUNCHES, VERBS, parameter_names
+from .._request.verbs import DEPLOYING, LAUNCHES, VERBS, parameter_names
 from .._results.ranks import possible_heads
 from .._slurm.submission import Submission
 from .._text.plain import plain
@@ -86,6 +86,7 @@ def check(play: Play) -> Conclusion:
         earlier=plan if verb in ("launch", "submit") else None,
         problems=problems,
         is_in_queue=is_in_queue,
+        makes_nodes=verb in DEPLOYING and "openshift_image" in play.read_policy(["openshift_image"]),
     )
     warnings, run_id = _recording_warnings(play, request), str(request["run_id"])
     is_known = plan is not None or submission is not None

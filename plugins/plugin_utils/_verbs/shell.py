@@ -21,8 +21,8 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._action.files import read_text
 from .._cluster import login
-from .._cluster.pods.command import CONNECTIONS, binary_of, enter, variable
 from .._findings.errors import UserError
+from .._pods.command import CONNECTIONS, binary_of, enter, variable
 from .._request.invalid_value import InvalidValue
 from .._request.parameters import Parameter, read
 from .._results import report as texts

@@ -39,7 +39,8 @@ def test_the_other_verbs() -> None:
         "detect": ["output", "page", "mode"],
         "discover": ["cluster", "nodes", "hosts", "node_list", "user", "accept_keys", "force", "output"],
         "setup": ["output", "page", "mode"],
-        "teardown": ["images", "days", "output"],
+        "scale": ["replicas", "output"],
+        "teardown": ["images", "volumes", "days", "output"],
         "preflight": ["nnodes", "output", "page", "mode"],
     }
 

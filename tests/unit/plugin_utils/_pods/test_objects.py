@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.pods.objects import (
+from ansible_collections.muster.train.plugins.plugin_utils._pods.objects import (
     NETWORK_STATUS,
     Pod,
     PodNetwork,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.pods.command import binary_of, enter
+from ansible_collections.muster.train.plugins.plugin_utils._pods.command import binary_of, enter
 
 
 def test_the_command_that_enters_a_pod_is_that_of_its_connection() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
-from ..._findings.errors import UserError
+from .._findings.errors import UserError
 
 PATIENCE_S = 30.0
 # The binaries, whose names the variables of their connections have, and these connections.

@@ -9,7 +9,7 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-from ..._findings.errors import UserError, display
+from .._findings.errors import UserError, display
 from .command import Client, RunClient, variable
 from .objects import Pod, StatefulSet, parse_objects
 

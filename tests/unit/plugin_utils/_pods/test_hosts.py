@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.pods.command import Client, ClientEnd
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.pods.hosts import PodHosts, find_hosts
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._pods.command import Client, ClientEnd
+from ansible_collections.muster.train.plugins.plugin_utils._pods.hosts import PodHosts, find_hosts
 from ansible_collections.muster.train.tests.support.pod_objects import listing, pod, statefulset, unscheduled, waiting
 
 TWO = [statefulset(), pod("trainer-0"), pod("trainer-1")]

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.pods.command import Client
+from ansible_collections.muster.train.plugins.plugin_utils._pods.command import Client
 from ansible_collections.muster.train.tests.support.pod_objects import pod, statefulset
 from ansible_collections.muster.train.tests.support.screens import Message, kept, page_of, refusal
-from ansible_collections.muster.train.tests.unit.plugin_utils._cluster.pods import test_hosts
+from ansible_collections.muster.train.tests.unit.plugin_utils._pods import test_hosts
 
 
 def messages() -> Iterator[Message]:
