@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.tests.support import real_hosts, slurm_cluster, sshd
+from ansible_collections.muster.train.tests.support import k8s_lab, real_hosts, slurm_cluster, sshd
 from ansible_collections.muster.train.tests.support.cluster import Cluster
 from ansible_collections.muster.train.tests.support.slurm_cluster import SlurmCluster
 
@@ -34,6 +34,13 @@ def server() -> Iterator[sshd.Sshd]:
 def slurm() -> Iterator[SlurmCluster]:
     """A Slurm cluster for the tests of a file."""
     with tempfile.TemporaryDirectory(prefix="muster-") as base, slurm_cluster.running(Path(base)) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[k8s_lab.Lab]:
+    """A Kubernetes cluster for the tests of a file."""
+    with tempfile.TemporaryDirectory(prefix="muster-") as base, k8s_lab.running(Path(base)) as started:
         yield started
 
 

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A real Kubernetes cluster of two nodes: launches in the pods of a StatefulSet, and other shells."""
+"""A real Kubernetes cluster of two nodes: launches in the pods of a StatefulSet, their ends, and other shells."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED
 from ansible_collections.muster.train.tests.support import k8s_lab
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID
+from ansible_collections.muster.train.tests.support.jobs import wait_for
 from ansible_collections.muster.train.tests.support.k8s_lab import Lab
 from ansible_collections.muster.train.tests.support.pod_nodes import NAME, PodNodes
 
@@ -24,14 +26,8 @@ pytestmark = [
 ]
 # One rank on each pod without torchrun, where a test is not about the ranks.
 LIGHT: dict[str, Any] = {"launcher": "python", "nproc": 1}
+LONG: dict[str, Any] = {"script_args": ["--seconds", "120"]}
 NODES = [f"{NAME}-0", f"{NAME}-1"]
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    """A Kubernetes cluster for the tests of this file."""
-    with tempfile.TemporaryDirectory(prefix="muster-") as base, k8s_lab.running(Path(base)) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -79,4 +75,60 @@ def test_a_run_outlives_the_shell_that_launched_it(pods: PodNodes) -> None:
     assert f"{NODES[1]}/rank1 | rank 1 of 2 begins" in logs.out
     followed = pods.verb("follow", run_id=RUN_ID)
     assert followed.rc == 0, followed.out
+    assert pods.record()["verdict"] == "succeeded"
+
+
+def test_stop_leaves_the_pods_without_a_rank(pods: PodNodes) -> None:
+    assert pods.launch(**LONG).rc == 0
+    stopped = pods.verb("stop", run_id=RUN_ID)
+    assert stopped.rc == 0, stopped.out
+    assert {pods.state(name)["phase"] for name in NODES} == {"stopped"}
+    assert pods.processes() == []
+    assert pods.ready() == NODES
+    # An init reaps what is left of the run.
+    assert all("defunct" not in pods.inside(name, "ps", "-e") for name in NODES)
+
+
+def test_a_rank_that_fails_stops_all_pods(pods: PodNodes) -> None:
+    done = pods.launch(follow=True, script_args=["--seconds", "60", "--fail-rank", "3", "--how", "exit7"])
+    assert done.rc != 0
+    record = pods.record()
+    assert (record["verdict"], record["cause"]["node"], record["cause"]["rank"]) == ("failed", NODES[1], 3)
+    assert pods.processes() == []
+
+
+def test_the_command_of_shell_enters_the_pod(pods: PodNodes) -> None:
+    asked = json.dumps({"output": "json", "run_id": RUN_ID, "node": NODES[1]})
+    assert pods.launch(**LIGHT, follow=True).rc == 0
+    answer = json.loads(pods.play("playbooks/shell.yml", "-e", asked, apart=True).out)
+    begin = ["kubectl", f"--namespace={pods.namespace}", "exec", "--stdin", "--tty", NODES[1], "--"]
+    assert answer["argv"][: len(begin)] == begin
+    assert pods.inside(NODES[1], *answer["argv"][len(begin) : -1], "hostname").strip() == NODES[1]
+
+
+def test_a_deleted_pod_ends_the_run_with_its_name(pods: PodNodes) -> None:
+    pods.policy["launch_lost_after"] = 6
+    pods.write()
+    assert pods.launch(**LIGHT, **LONG).rc == 0
+    pods.lab.kubectl("delete", "pod", NODES[1], "-n", pods.namespace, "--grace-period=0", "--force")
+    wait_for(lambda: pods.state(NODES[0])["phase"] in ENDED, "the head has ended", 60)
+    pods.await_pods()
+    wait_for(lambda: pods.processes() == [], "no process is left")
+    pods.verb("collect", run_id=RUN_ID)
+    assert pods.record()["verdict"] == "lost"
+    assert NODES[1] in pods.record()["why"]
+    # The replacement has another address, the name and the volume are the same.
+    again = pods.launch(follow=True, **LIGHT)
+    assert again.rc == 0, again.out
+    assert pods.record()["verdict"] == "succeeded"
+
+
+def test_the_api_server_may_be_away(pods: PodNodes) -> None:
+    assert pods.launch(**LIGHT, script_args=["--seconds", "20"]).rc == 0
+    pods.lab.signal("api-server", signal.SIGSTOP)
+    try:
+        pods.wait_phase(RUN_ID, "succeeded")
+    finally:
+        pods.lab.signal("api-server", signal.SIGCONT)
+    assert pods.verb("collect", run_id=RUN_ID).rc == 0
     assert pods.record()["verdict"] == "succeeded"
