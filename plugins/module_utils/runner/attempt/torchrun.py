@@ -222,7 +222,7 @@ def _call_accelerate(torchrun: Any, args: Any, run: Callable[[Any], int]) -> int
     host, _colon, port = args.rdzv_endpoint.rpartition(":")
     config = os.path.join(os.environ["MUSTER_RUN_DIR"], "accelerate.json")
     with open(config, "w", encoding="utf-8") as stream:
-        json.dump({"distributed_type": "NO"}, stream)
+        json.dump({"distributed_type": "NO", "num_processes": 1}, stream)  # some versions need a number (0.28)
     place = [f"--machine_rank={args.node_rank}", f"--main_process_ip={host}", f"--main_process_port={port}"]
     codes: list[int] = []
 
@@ -242,7 +242,10 @@ def _call_accelerate(torchrun: Any, args: Any, run: Callable[[Any], int]) -> int
         launch.launch_command_parser().parse_args([f"--config_file={config}", *place, *args.training_script_args])
     )
     if not codes:
-        raise SystemExit("muster: accelerate launch did not start the ranks with torchrun, which the launcher needs")
+        raise SystemExit(
+            "muster: accelerate launch did not start the ranks with torchrun, as the launcher accelerate expects; "
+            "give -e launcher=exec -e script=accelerate, or install another version of accelerate"
+        )
     return codes[0]
 
 

@@ -18,6 +18,8 @@ def command(start: Start) -> Command:
     options = [
         f"--num_machines={start.nnodes}",
         f"--num_processes={start.world_size}",
+        # As the launch gives them to the ranks, whatever a configuration file says.
+        "--gpu_ids=all",
         # Of DeepSpeed's ways to start ranks on several nodes, the one without ssh.
         "--deepspeed_multinode_launcher=standard",
         *start.options,

@@ -41,7 +41,7 @@ def command(start: Start) -> Command:
 def program_words(start: Start) -> list[str]:
     """Return the program at the end of the command line, behind the profiler if there is one."""
     if start.wrapper:
-        # As torchrun itself starts Python: unbuffered.
-        return ["--no-python", *start.wrapper, *python_command(start, "-u")]
+        # As torchrun itself starts Python: unbuffered. Accelerate before 0.28 does not know --no-python.
+        return ["--no_python", *start.wrapper, *python_command(start, "-u")]
     module = ["--module"] if start.program.kind == "module" else []
     return [*module, start.program.name, *start.program.arguments]

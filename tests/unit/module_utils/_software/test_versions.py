@@ -133,7 +133,7 @@ def test_launchers_that_are_packages(tmp_path: Path) -> None:
     assert result.sources["accelerate"] == f"{SITE}/accelerate-1.15.0.dist-info"
 
 
-def test_a_launcher_without_a_version_is_none_that_is_missing(tmp_path: Path) -> None:
+def test_a_launcher_without_metadata_may_be_installed(tmp_path: Path) -> None:
     result = versions(tmp_path, {f"{SITE}/deepspeed/__init__.py": ""})
     assert (result.deepspeed, result.site_packages) == (None, None)
 

@@ -57,8 +57,8 @@ def argv(tool: str, runtime: str, **parameters: Any) -> list[str]:
     return command
 
 
-HOST = [PYTHON, *TORCHRUN, "--no-python", "/opt/rocm/bin/rocprofv3"]
-SOME = [PYTHON, *TORCHRUN, "--no-python", PYTHON, f"{RUN_DIR}/profiled.py"]
+HOST = [PYTHON, *TORCHRUN, "--no_python", "/opt/rocm/bin/rocprofv3"]
+SOME = [PYTHON, *TORCHRUN, "--no_python", PYTHON, f"{RUN_DIR}/profiled.py"]
 CAPTURE = "--capture-range=cudaProfilerApi"
 
 
@@ -89,7 +89,7 @@ CAPTURE = "--capture-range=cudaProfilerApi"
         (
             "nsys",
             {"nsys": True},
-            [PYTHON, *TORCHRUN, "--no-python", "/usr/local/cuda/bin/nsys", *NSYS, PYTHON, "-u", *TRAIN],
+            [PYTHON, *TORCHRUN, "--no_python", "/usr/local/cuda/bin/nsys", *NSYS, PYTHON, "-u", *TRAIN],
         ),
         (
             "nsys",
@@ -120,7 +120,7 @@ def test_on_the_host(tool: str, parameters: dict[str, Any], expected: list[str])
 )
 def test_in_containers(parameters: dict[str, Any], words: list[str]) -> None:
     """The run directory has the same path there, and the interpreter and the profiler are the image's."""
-    expected = ["python3", *TORCHRUN, "--no-python", *words, "rocprofv3", "--kernel-trace", "--stats", *ROCPROF]
+    expected = ["python3", *TORCHRUN, "--no_python", *words, "rocprofv3", "--kernel-trace", "--stats", *ROCPROF]
     command = argv("rocprofv3 inside", "docker", rocprof=True, stats=True, **parameters)
     assert command == [*expected, "python3", "-u", *TRAIN]
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils.runner.attempt.torchrun import ACCELERATE, _call_accelerate
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.torchrun import _call_accelerate
 
+ACCELERATE = "accelerate.commands.launch"
 PROGRAM = {"module": True, "no_python": False, "training_script": "pkg.train", "training_script_args": ["--lr", "1"]}
 
 
@@ -82,7 +83,7 @@ def test_torchrun_runs_the_program_of_accelerate_as_the_plan_says(
     assert (args.node_rank, args.rdzv_endpoint, args.max_restarts) == (1, "[fd00::1]:29401", 0)
     place = ["--machine_rank=1", "--main_process_ip=[fd00::1]", "--main_process_port=29401"]
     assert launch.words == [f"--config_file={tmp_path}/accelerate.json", *place, "--num_machines=2", "train.py"]
-    assert json.loads((tmp_path / "accelerate.json").read_text()) == {"distributed_type": "NO"}
+    assert json.loads((tmp_path / "accelerate.json").read_text()) == {"distributed_type": "NO", "num_processes": 1}
     assert os.environ["ACCELERATE_USE_CPU"] == ""
 
 

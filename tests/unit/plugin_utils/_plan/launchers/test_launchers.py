@@ -82,6 +82,7 @@ def test_accelerate() -> None:
         "accelerate.commands.launch",
         "--num_machines=2",
         "--num_processes=8",
+        "--gpu_ids=all",
         "--deepspeed_multinode_launcher=standard",
         "--use_fsdp",
         "--config_file=/c/fsdp.yaml",
@@ -96,8 +97,8 @@ def test_accelerate() -> None:
 def test_accelerate_with_a_module_under_a_profiler() -> None:
     argv = LAUNCHERS["accelerate"](dataclasses.replace(MODULE, wrapper=("nsys", "profile"))).argv
     assert argv[: len(TORCHRUN) + 1] == [*TORCHRUN, "--module"]
-    profiled = ["--no-python", "nsys", "profile", "/usr/bin/python3", "-u", "-m", "pkg.train", "--config", "/c.yaml"]
-    assert argv[-10:] == ["--deepspeed_multinode_launcher=standard", *profiled]
+    profiled = ["--no_python", "nsys", "profile", "/usr/bin/python3", "-u", "-m", "pkg.train", "--config", "/c.yaml"]
+    assert argv[-11:] == ["--gpu_ids=all", "--deepspeed_multinode_launcher=standard", *profiled]
 
 
 def test_accelerate_takes_the_cpu_where_there_is_no_gpu() -> None:
@@ -129,7 +130,7 @@ def test_deepspeed() -> None:
 def test_deepspeed_with_a_module_under_a_profiler() -> None:
     argv = LAUNCHERS["deepspeed"](dataclasses.replace(MODULE, wrapper=("nsys", "profile"))).argv
     assert argv[len(TORCHRUN) :] == [
-        *("--no-python", "nsys", "profile", "/usr/bin/python3", "-u", "-m", "pkg.train"),
+        *("--no_python", "nsys", "profile", "/usr/bin/python3", "-u", "-m", "pkg.train"),
         *("--local_rank=${local_rank}", "--config", "/c.yaml"),
     ]
 
