@@ -53,7 +53,8 @@ def test_deploy_scale_and_remove(pods: DeployedPods) -> None:
     assert pods.deploy_only().rc == 0
 
     before = {item["metadata"]["uid"] for item in pods.objects("pods")}
-    refused = pods.verb("scale", replicas=3, output="json")
+    wanted = json.dumps({"replicas": 3, "output": "json"})
+    refused = pods.play("playbooks/scale.yml", "-e", wanted, apart=True)
     document = json.loads(refused.out)
     assert (refused.rc, documents.errors(document)) == (WITH_ERRORS, []), refused.out
     assert "Unschedulable" in document["errors"][0]["message"]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import secrets
 import tempfile
@@ -51,6 +52,17 @@ def replacement(path: Path) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             new.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def locked(path: Path, operation: int = fcntl.LOCK_EX) -> Iterator[None]:
+    """Hold a lock, of flock(2), on a file that is made where it does not exist."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, operation)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def write_temporary(prefix: str, text: str) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from .._action.files import read_text, write_text
+from .._action.files import locked, read_text, write_text
 from .._action.private import private_files
 from .._findings.errors import UserError
 from .record import FILE, Sweep, dump, load
@@ -55,11 +54,11 @@ def _choose(experiments: Path, planned: Sweep, locks: contextlib.ExitStack) -> t
     """Choose the directory while no other command does, and lock it; raise UserError if another command uses it."""
     with private_files():
         experiments.mkdir(parents=True, exist_ok=True)
-        with _lock(experiments / CHOICE_LOCK, fcntl.LOCK_EX):
+        with locked(experiments / CHOICE_LOCK):
             home, sweep = find(experiments, planned)
             home.mkdir(exist_ok=True)
             try:
-                locks.enter_context(_lock(home / LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB))
+                locks.enter_context(locked(home / LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB))
             except BlockingIOError:
                 raise UserError(
                     f"{home.name}: another command runs this sweep; wait for its end, or end it with Ctrl-C"
@@ -71,13 +70,3 @@ def write(home: Path, sweep: Sweep) -> None:
     """Write what is known of a sweep."""
     with private_files():
         write_text(home / FILE, dump(sweep), OPTION, EXPECTED)
-
-
-@contextlib.contextmanager
-def _lock(path: Path, operation: int) -> Iterator[None]:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, operation)
-        yield
-    finally:
-        os.close(descriptor)

@@ -8,6 +8,7 @@ command for the end of a launched run, which `record` returns, is started.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +25,7 @@ from .._results.collected import node_log_name, target
 from .._results.documents import of_verdict, with_cause
 from .._results.ranks import ranks_of
 from .._text.plain import plain
-from .copies import FileCopier, is_older, write_node_log
+from .copies import FileCopier, alone, is_older, write_node_log
 from .find import infos_of, launch_policy, shared_answer, subject
 from .overview import Overview
 from .record import Experiment, experiment_of, record_run
@@ -71,15 +72,18 @@ def fetch(play: Play, node: str) -> Mapping[str, Any] | None:
     copier = FileCopier(play, place, run, info["shared_outputs"])
     if refused:
         copier.warnings.append(f"{node}: {refused}")
-    fetched = []
+    fetched, has_spares = [], "spares" in play.groups
     try:
         with private_files():
             for file in info["files"]:
                 below = targets[file["path"]]
-                if below is None or ("spares" in play.groups and is_older(file, home / below)):
+                if below is None:
                     continue
-                if copier.copy(file, home / below):
-                    fetched.append(below)
+                with alone(home / below) if has_spares else contextlib.nullcontext():
+                    if has_spares and is_older(file, home / below):
+                        continue
+                    if copier.copy(file, home / below):
+                        fetched.append(below)
             if fetched and not play.is_checked:
                 here = {path: home / below for path, below in targets.items() if below is not None}
                 write_node_log(home / node_log_name(node_rank, run.created), here)

@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ansible import constants
+
 from ansible_collections.muster.train.plugins.module_utils._records.document import as_number
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-from .._action.files import replacement
+from .._action.files import locked, replacement
 from .._results.collected import log_label, merge_logs
 from .._text.table import one_line
 from .step import Play, Unreachable
@@ -100,6 +102,12 @@ class FileCopier:
                 last = answer["last"] or not data
         if not (first and last) and not _holds(new, file):
             raise OSError(f"it changed while it was read (expected sha256 {file['sha256']}); collect again")
+
+
+def alone(local: Path) -> contextlib.AbstractContextManager[None]:
+    """Keep the other workers of this command from a copy: with spares, several nodes may have the file of a rank."""
+    name = hashlib.sha256(os.fsencode(local)).hexdigest()
+    return locked(Path(str(vars(constants)["DEFAULT_LOCAL_TMP"])) / f"{name}.lock")
 
 
 def is_older(file: Mapping[str, Any], local: Path) -> bool:

@@ -8,6 +8,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -38,12 +39,13 @@ class Node:
         self.more: dict[str, Any] = {}
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.fetched: list[str] = []
+        self.modified = 1000.5
 
     def run_module(self, module: str, options: Mapping[str, Any]) -> dict[str, Any]:
         self.calls.append((module, dict(options)))
         if module == "run_info":
             run = info(self.name, "succeeded", **self.more)["launch__info"]["run"]
-            files = [_listed(path, data) for path, data in self.files.items()]
+            files = [_listed(path, data, self.modified) for path, data in self.files.items()]
             return self.answer or {"run": run, "files": files, "shared_outputs": self.shared or None, "remaining": {}}
         if self.is_gone:
             return SILENT
@@ -63,12 +65,12 @@ class Node:
         local.write_bytes(self.garbled + self.files[listed])
 
 
-def _listed(path: str, data: bytes) -> dict[str, Any]:
+def _listed(path: str, data: bytes, modified: float) -> dict[str, Any]:
     stays = "rename it there" if "\\" in path else None
     return {
         "path": path,
         "size": len(data),
-        "modified": 1000.5,
+        "modified": modified,
         "sha256": hashlib.sha256(data).hexdigest(),
         "stays": stays,
     }
@@ -240,6 +242,36 @@ def test_with_spares_the_newer_file_of_a_rank_is_kept(tmp_path: Path, mtime: int
     assert result is not None
     assert len(result["fetched"]) == count
     assert not is_older({"modified": 1}, tmp_path / "none")
+
+
+class SlowNode(Node):
+    """A node whose copies take until another node's are made, or for a second, where that one waits itself."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        super().__init__(files)
+        self.begun, self.overtaken = threading.Event(), threading.Event()
+
+    def fetch_file(self, path: str, local: Path) -> None:
+        super().fetch_file(path, local)
+        self.begun.set()
+        self.overtaken.wait(1)
+
+
+def test_the_newer_file_is_kept_also_where_both_are_copied_at_once(tmp_path: Path) -> None:
+    groups = {"nodes": [*PARTS], "spares": ["spare"]}
+    older, newer = SlowNode({"outputs/model.pt": b"older"}), Node({"outputs/model.pt": b"newer"})
+    older.modified -= 1
+
+    def fetch_next() -> None:
+        older.begun.wait()
+        fetch(newer, tmp_path, groups=groups)
+        older.overtaken.set()
+
+    thread = threading.Thread(target=fetch_next)
+    thread.start()
+    fetch(older, tmp_path, groups=groups)
+    thread.join()
+    assert (tmp_path / RUN_ID / "outputs" / "model.pt").read_bytes() == b"newer"
 
 
 @pytest.mark.parametrize("seconds", [None, "x", [], True, -1, 1e300, 10**400, float("nan"), float("inf")])
