@@ -23,6 +23,9 @@ OBSTACLES: dict[str, list[dict[str, Any]]] = {
     "a pod that no node can take": [pod("trainer-0", **unscheduled("0/2 nodes are available: 2 Insufficient gpu."))],
     "a pod that was evicted": [pod("trainer-0", phase="Failed", reason="Evicted", message="low on memory")],
     "a pod without a reason": [pod("trainer-0", phase="Pending")],
+    "a container that ends again and again": [
+        pod("trainer-0", **{**waiting("CrashLoopBackOff", "back-off 5m0s restarting"), "phase": "Running"})
+    ],
 }
 WITHOUT_HOSTS: dict[str, tuple[list[dict[str, Any]], str]] = {
     "an empty namespace": ([], ""),
@@ -50,6 +53,11 @@ def hosts(
         return answer or Answer(listing(*items))
 
     return find_hosts(client or Client(namespace="training"), statefulset, "", run)
+
+
+def test_a_pod_that_is_not_ready_runs_all_the_same() -> None:
+    probe = [{"type": "Ready", "status": "False", "reason": "ContainersNotReady"}]
+    assert hosts(statefulset(), pod("trainer-0", conditions=probe), pod("trainer-1")).warnings == []
 
 
 def test_pods_are_hosts_by_their_ordinal_as_a_number() -> None:
