@@ -9,8 +9,9 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
+from .._findings.command_end import RunLimited
 from .._findings.errors import UserError, display
-from .command import Client, RunClient, variable
+from .command import Client, variable
 from .objects import Pod, StatefulSet, parse_objects
 
 # A user without a name or a home, as OpenShift gives a pod, can write here.
@@ -30,7 +31,7 @@ class PodHosts:
     warnings: Sequence[str] = ()
 
 
-def find_hosts(client: Client, statefulset: str, container: str, run: RunClient) -> PodHosts:
+def find_hosts(client: Client, statefulset: str, container: str, run: RunLimited) -> PodHosts:
     """Return the pods of a StatefulSet, by default of the only one of the namespace; raise UserError without an answer.
 
     A pod that is lost, or not there yet, keeps its place: the node ranks of the others must not change.

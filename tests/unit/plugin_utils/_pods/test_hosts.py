@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.plugin_utils._findings.command_end import CommandEnd
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
-from ansible_collections.muster.train.plugins.plugin_utils._pods.command import Client, ClientEnd
+from ansible_collections.muster.train.plugins.plugin_utils._pods.command import Client
 from ansible_collections.muster.train.plugins.plugin_utils._pods.hosts import PodHosts, find_hosts
 from ansible_collections.muster.train.tests.support.pod_objects import listing, pod, statefulset, unscheduled, waiting
 
@@ -49,7 +50,7 @@ class Answer:
 def hosts(
     *items: dict[str, Any], client: Client | None = None, statefulset: str = "", answer: Answer | None = None
 ) -> PodHosts:
-    def run(argv: Sequence[str], timeout_s: float) -> ClientEnd:
+    def run(argv: Sequence[str], timeout_s: float) -> CommandEnd:
         return answer or Answer(listing(*items))
 
     return find_hosts(client or Client(namespace="training"), statefulset, "", run)
