@@ -89,7 +89,7 @@ options:
     elements: str
     default: []
   reach:
-    description: Ports to connect to, as V(10.0.0.1:29500) or V([fd00::1]:29500). Nothing is sent.
+    description: Ports to connect to, as V(10.0.0.1:29500), V([fd00::1]:29500) or V(head:29500). Nothing is sent.
     type: list
     elements: str
     default: []

@@ -98,8 +98,11 @@ class Lab:
 
     def end(self) -> None:
         """End everything of the lab."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.first, signal.SIGKILL)
+        if self.first:  # 0 is the process group of the test
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.first, signal.SIGKILL)
+            # It ends after all others in its namespace.
+            wait_for(lambda: process_tree.look(self.first) is None, "the lab has ended", 30)
         for daemon in self.daemons.values():
             daemon.wait(30)
         # Which a container that was killed leaves.
@@ -231,11 +234,18 @@ def main(argv: list[str]) -> int:
         print(__doc__)
         return 2
     lab = _running_lab()
+    if why := missing():
+        print(f"muster: {why}")
+        return 2
     if argv == ["up"]:
         if lab is None:
             shutil.rmtree(PLACE, ignore_errors=True)
             lab = Lab(PLACE)
-            start(lab)
+            try:
+                start(lab)
+            except BaseException:
+                lab.end()
+                raise
             RECORD.write_text(json.dumps(asdict(process_tree.look(lab.first) or Process(0, 0, 0, ""))))
         print(f"The nodes {' and '.join(NODES)} are ready; kubeconfig: {lab.kubeconfig}")
         return 0

@@ -88,7 +88,7 @@ def make_volumes(api: Api, folder: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
         # A pod of OpenShift has a random user.
         path.chmod(0o1777)
-        reference = {name: meta[name] for name in ("namespace", "name", "uid")}
+        reference = {key: meta[key] for key in ("namespace", "name", "uid")}
         content = {
             "apiVersion": "v1",
             "kind": "PersistentVolume",
@@ -123,13 +123,9 @@ def main(base: Path, token: str) -> None:
     """Serve until the lab ends."""
     table = base / "hosts"
     table.write_text("")
-    options = [f"--listen-address={NAME_SERVER}", "--bind-interfaces", "--no-resolv", "--no-hosts", "--no-negcache"]
-    options += [
-        "--keep-in-foreground",
-        "--conf-file=/dev/null",
-        "--local=/cluster.local/",
-        "--user=root",
-        "--pid-file=",
+    options = [
+        *(f"--listen-address={NAME_SERVER}", "--bind-interfaces", "--no-resolv", "--no-hosts", "--no-negcache"),
+        *("--keep-in-foreground", "--conf-file=/dev/null", "--local=/cluster.local/", "--user=root", "--pid-file="),
     ]
     server = subprocess.Popen(["dnsmasq", *options, f"--addn-hosts={table}"])
     api = Api(base, token)

@@ -23,6 +23,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.properties im
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import Report
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.reasons import REASONS
 from ansible_collections.muster.train.plugins.plugin_utils._discover.endpoints import Endpoint, refuse
 from ansible_collections.muster.train.plugins.plugin_utils._discover.host_keys import HostKey
 from ansible_collections.muster.train.plugins.plugin_utils._findings import origin
@@ -92,7 +93,7 @@ def reword_all(monkeypatch: pytest.MonkeyPatch) -> None:
     explanation = KernelMemory.explain
     monkeypatch.setattr(KernelMemory, "explain", lambda memory: reworded(explanation(memory)))
     # Nothing that is decided here is in the words of ssh or Ansible: no text of Muster's may match their patterns.
-    reasons = [dataclasses.replace(reason, pattern=r"(?!)") for reason in unreachable.REASONS]
+    reasons = [dataclasses.replace(reason, pattern=r"(?!)") for reason in REASONS]
     monkeypatch.setattr(unreachable, "REASONS", reasons)
 
 

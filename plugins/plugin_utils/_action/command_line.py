@@ -25,6 +25,8 @@ from .files import read_text
 # Which allocation the inventory plugin `slurm` reads.
 JOB_ID = "MUSTER_SLURM_JOB_ID"
 OF_ALLOCATION = (JOB_ID, "MUSTER_SLURM_NODE_LIST", "MUSTER_SLURM_CONNECTION")
+# Which pods the inventory plugin `statefulset` reads.
+OF_PODS = ("K8S_AUTH_KUBECONFIG", "K8S_AUTH_CONTEXT", "K8S_AUTH_NAMESPACE", "MUSTER_STATEFULSET")
 # The jobs whose nodes this command's inventories are, which the plugin adds: the next command may be typed elsewhere.
 JOBS: set[str] = set()
 # Why its inventories have no nodes, which of them are of Slurm, and their groups by name; the plugin adds these, too.
@@ -81,7 +83,7 @@ def _next_environment() -> dict[str, str]:
         "ANSIBLE_CONFIG": os.environ.get("ANSIBLE_CONFIG"),
         "ANSIBLE_INVENTORY": os.environ.get("ANSIBLE_INVENTORY"),
         "ANSIBLE_COLLECTIONS_PATH": _collections(),
-        **{name: os.environ.get(name) for name in OF_ALLOCATION},
+        **{name: os.environ.get(name) for name in (*OF_ALLOCATION, *OF_PODS)},
     }
     if not kept[JOB_ID] and len(JOBS) == 1:
         [kept[JOB_ID]] = JOBS

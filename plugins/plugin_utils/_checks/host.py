@@ -22,7 +22,14 @@ from .properties import MEMLOCK
 GIB = 1 << 30
 TMP = "/tmp"  # only compared with
 FAILED_MODULE = "look for a memory module that failed: dmidecode -t memory, dmesg (EDAC)"
+OTHER_LIMIT = "give all nodes the same limit of memory"
 POD = "kubernetes"
+# Kubernetes gives added capabilities to the processes of root alone.
+OF_ROOT = "let the container have the capability: securityContext.capabilities.add: [IPC_LOCK] in the manifest"
+OF_USER = (
+    "run the container as root (runAsUser: 0) with the capability IPC_LOCK, or raise the limit of its runtime: "
+    'LimitMEMLOCK=infinity in containerd\'s unit, default_ulimits = ["memlock=-1:-1"] of CRI-O'
+)
 
 
 def memlock(node: Node, cluster: Cluster) -> Outcome:
@@ -49,8 +56,7 @@ def memlock(node: Node, cluster: Cluster) -> Outcome:
         )
         return failed(observed, expected, source, remedy)
     if _is_pod(node):
-        remedy = "let the container have the capability: securityContext.capabilities.add: [IPC_LOCK] in the manifest"
-        return failed(observed, expected, source, remedy)
+        return failed(observed, expected, source, OF_ROOT if node.facts.user.uid == 0 else OF_USER)
     setup = cluster.launch.invocation.command("setup", "--tags", "memlock")
     return failed(observed, expected, source, sentence("raise it: ", setup, ", then log in again"))
 
@@ -150,6 +156,10 @@ def _usable(memory: Memory) -> int | None:
     return min(sizes, default=None)
 
 
+def _is_limited(memory: Memory) -> bool:
+    return _usable(memory) != memory.total_bytes
+
+
 def memory(cluster: Cluster) -> Outcomes:
     """Find nodes with a different amount of memory that the ranks may use, or of huge pages, from the peers."""
     memories = {name: node.facts.memory for name, node in cluster.nodes.items() if node.facts.memory is not None}
@@ -162,8 +172,9 @@ def memory(cluster: Cluster) -> Outcomes:
             outcome = unavailable("the memory could not be read", "memory")
         elif abs(totals[name] - peers.value) > spread * peers.value:
             source = f"peers: {peers.source}; {cluster.checks.source('memory_spread')}"
-            limited = memories[name].limit_bytes is not None
-            remedy = "give all nodes the same limit of memory" if limited else FAILED_MODULE
+            # Of two nodes, the one with less has the limit, or the failed module.
+            less = name if totals[name] < peers.value else peers.nodes[0]
+            remedy = OTHER_LIMIT if _is_limited(memories[less]) else FAILED_MODULE
             outcome = failed(f"{totals[name]} GiB", f"about {peers.value} GiB", source, remedy)
         elif name in pages_peers.odd:
             source, remedy = f"peers: {pages_peers.source}", "set the same vm.nr_hugepages"

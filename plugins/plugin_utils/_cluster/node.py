@@ -79,7 +79,7 @@ class Silent:
     """A node that returned no facts, and why; asked is False if no task gathered them.
 
     message is what Ansible said, empty where it said nothing: only this is judged, why is for people. reason_key is the
-    key that a module gives to why it failed (`unreachable.ReasonKey`).
+    key that a module gives to why it failed (`reasons.ReasonKey`).
     """
 
     name: str

@@ -10,7 +10,8 @@ from dataclasses import replace
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
 from .._cluster import unreachable
-from .._cluster.unreachable import ConnectionAttempt, ReasonKey
+from .._cluster.reasons import ReasonKey
+from .._cluster.unreachable import ConnectionAttempt
 from .._findings.errors import UserError
 from .._findings.finding import Finding
 from .._request.host_list import SSH_PORT, Target

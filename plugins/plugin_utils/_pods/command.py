@@ -3,37 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
+from .._findings.command_end import RunLimited
 from .._findings.errors import UserError
 
 PATIENCE_S = 30.0
 # The binaries, whose names the variables of their connections have, and these connections.
 CONNECTIONS = {"kubectl": "kubernetes.core.kubectl", "oc": "community.okd.oc"}
-
-
-class ClientEnd(Protocol):
-    """How a command of the controller has ended."""
-
-    @property
-    def rc(self) -> int | None: ...
-
-    @property
-    def out(self) -> str: ...
-
-    @property
-    def missing(self) -> bool: ...
-
-    def why(self, timeout_s: float) -> str:
-        """Return in one line why the command failed."""
-
-
 OPTIONS = ("kubeconfig", "context", "namespace")
-# Runs a command for so many seconds at most.
-RunClient = Callable[[Sequence[str], float], ClientEnd]
 
 
 @frozen
@@ -55,7 +36,7 @@ class Client:
         named = {variable(self.binary, name): value for name, value in values.items() if value}
         return {"ansible_connection": CONNECTIONS[self.binary], **named}
 
-    def ask(self, run: RunClient, *argv: str) -> str:
+    def ask(self, run: RunLimited, *argv: str) -> str:
         """Return what a command prints; raise UserError where it fails."""
         command = [*self.words(), f"--request-timeout={PATIENCE_S:.0f}s", *argv]
         done = run(command, PATIENCE_S + 5)

@@ -9,8 +9,9 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
+from .._findings.command_end import RunLimited
 from .._findings.errors import UserError, display
-from .command import Client, RunClient, variable
+from .command import Client, variable
 from .objects import Pod, StatefulSet, parse_objects
 
 # A user without a name or a home, as OpenShift gives a pod, can write here.
@@ -30,7 +31,7 @@ class PodHosts:
     warnings: Sequence[str] = ()
 
 
-def find_hosts(client: Client, statefulset: str, container: str, run: RunClient) -> PodHosts:
+def find_hosts(client: Client, statefulset: str, container: str, run: RunLimited) -> PodHosts:
     """Return the pods of a StatefulSet, by default of the only one of the namespace; raise UserError without an answer.
 
     A pod that is lost, or not there yet, keeps its place: the node ranks of the others must not change.
@@ -46,13 +47,13 @@ def find_hosts(client: Client, statefulset: str, container: str, run: RunClient)
     if not chosen.replicas:
         scale = f"{' '.join(client.words())} scale statefulset {clean(chosen.name)} --replicas=N"
         return PodHosts(note=f"the StatefulSet {clean(chosen.name)} has 0 replicas: give it some ({scale})")
-    by_ordinal = {pod.ordinal: pod for pod in pods if pod.owner == chosen.uid and not pod.terminating}
+    by_ordinal = {pod.ordinal: pod for pod in pods if pod.owner == chosen.uid}
     hosts, warnings = {}, []
     for ordinal in chosen.ordinals:
         name, pod = f"{chosen.name}-{ordinal}", by_ordinal.get(ordinal)
         hosts[name] = _variables(client, chosen, name, pod)
-        if pod is None or pod.phase != "Running":
-            warnings.append(f"the pod {clean(name)} {describe_obstacle(pod)}")
+        if obstacle := describe_obstacle(client, name, pod):
+            warnings.append(f"the pod {clean(name)} {obstacle}")
     common = {
         **client.variables(container),
         "ansible_remote_tmp": REMOTE_TMP,
@@ -61,11 +62,22 @@ def find_hosts(client: Client, statefulset: str, container: str, run: RunClient)
     return PodHosts(hosts, common, warnings=warnings)
 
 
-def describe_obstacle(pod: Pod | None) -> str:
-    """Return why a pod does not run, to be read after its name."""
+def describe_obstacle(client: Client, name: str, pod: Pod | None) -> str:
+    """Return why a pod does not run, to be read after its name; empty for one that runs, ready or not.
+
+    A pod whose container is started again and again has the phase Running (Kubernetes, Pod Lifecycle). On a lost node
+    one stays until it is deleted by force: a StatefulSet makes no second pod of a name that a node may still run.
+    """
     if pod is None:
         return "does not exist now: it was deleted, or is not made yet"
-    return f"does not run ({pod.phase or 'no phase'}{f', {clean(pod.waits_for)}' if pod.waits_for else ''})"
+    if pod.terminating:
+        force = f"{' '.join(client.words())} delete pod {clean(name)} --grace-period=0 --force"
+        node = f" on the node {clean(pod.node)}" if pod.node else ""
+        return f"is being deleted{node}, and made again after that; where the node is lost, delete it by force: {force}"
+    if pod.phase == "Running" and (pod.ready or not pod.waits_for):
+        return ""
+    phase = "" if pod.phase == "Running" else pod.phase or "no phase"
+    return f"does not run ({clean(', '.join(filter(None, (phase, pod.waits_for))))})"
 
 
 def _name_of(chosen: StatefulSet, pod: str) -> str:
@@ -101,4 +113,4 @@ def _describe_absence(client: Client, statefulset: str, sets: Sequence[StatefulS
     others = ", ".join(sorted(clean(item.name) for item in sets))
     saw = f"; it has {others}" if others else ""
     which = f"StatefulSet {display(statefulset)}" if statefulset else "StatefulSet"
-    return f"there is no {which} in {where}{saw}: deploy one (docs/openshift.md), or correct the inventory"
+    return f"there is no {which} in {where}{saw}: deploy one (docs/openshift-deploy.md), or correct the inventory"

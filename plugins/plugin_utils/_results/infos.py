@@ -18,9 +18,10 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import R
 from ansible_collections.muster.train.plugins.module_utils._records.stacks import RankStacks
 
 from .._cluster.node import Silent, silent_of
+from .._cluster.reasons import ReasonKey
 from .._cluster.silence import summarize, why_silent
 from .._cluster.slot import earliest, explain_refusal, read_holder
-from .._cluster.unreachable import ReasonKey, is_about_modules
+from .._cluster.unreachable import is_about_modules
 from .._findings.finding import Finding
 from .._findings.invocation import Invocation
 from .._text.table import one_line

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
+from .._findings.command_end import RunLimited
 from .._findings.errors import UserError
 from .job import TIMES
 from .step_command import without_options
@@ -18,23 +18,7 @@ NOT_FOUND = 127  # of env(1)
 RunCommand = Callable[[Sequence[str]], str]
 
 
-class CommandEnd(Protocol):
-    """How a command of the controller has ended."""
-
-    @property
-    def rc(self) -> int | None: ...
-
-    @property
-    def out(self) -> str: ...
-
-    @property
-    def missing(self) -> bool: ...
-
-    def why(self, timeout_s: float) -> str:
-        """Return in one line why the command failed."""
-
-
-def run_slurm(run: Callable[[Sequence[str], float], CommandEnd], argv: Sequence[str]) -> str:
+def run_slurm(run: RunLimited, argv: Sequence[str]) -> str:
     """Return what a command of Slurm prints; raise UserError where it fails."""
     done = run([*without_options(os.environ), *([TIMES] if argv[0] == "squeue" else []), *argv], PATIENCE_S)
     if done.missing or done.rc == NOT_FOUND:

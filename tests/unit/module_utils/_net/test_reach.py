@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._host.live import LiveHost
+from ansible_collections.muster.train.plugins.module_utils._host.live import LiveHost, LookedUp
 from ansible_collections.muster.train.plugins.module_utils._net.reach import parse_target, read_reach
 from ansible_collections.muster.train.plugins.module_utils._records.health import Reach
 from ansible_collections.muster.train.tests.support.machines import Machine
@@ -26,7 +26,9 @@ from ansible_collections.muster.train.tests.support.this_machine import OwnMachi
         ("10.0.0.1:0", None),
         ("10.0.0.1:65536", None),
         ("fd00::1:80", None),
-        ("head:29500", None),
+        ("head-0.lab.svc:29500", ("head-0.lab.svc", 29500)),
+        ("head", None),
+        ("a b:29500", None),
         ("", None),
     ],
 )
@@ -39,7 +41,8 @@ def reached(root: Path) -> list[Reach]:
     host = OwnMachine({}, root)
     states = (0, errno.ECONNREFUSED, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EMFILE)
     host.system.states = {(f"10.0.0.{number}", 22): state for number, state in enumerate(states)}
-    asked = [*(f"10.0.0.{number}:22" for number in range(len(states))), "10.0.0.0:22", "head:22"]
+    host.system.names = {"head": LookedUp(["10.0.0.0", "10.0.0.2"])}
+    asked = [*(f"10.0.0.{number}:22" for number in range(len(states))), "10.0.0.0:22", "head:22", "gone:22", "head"]
     return read_reach(host, asked) or []
 
 
@@ -47,7 +50,9 @@ def test_what_came_of_it(tmp_path: Path) -> None:
     results = ["connected", "refused", "timeout", "unreachable", "unreachable", "unknown"]
     assert [(reach.address, reach.port, reach.result, bool(reach.error)) for reach in reached(tmp_path)] == [
         *((f"10.0.0.{number}", 22, result, number > 1) for number, result in enumerate(results)),
-        ("head:22", 0, "unknown", True),
+        ("head", 22, "connected", False),
+        ("gone", 22, "unknown", True),
+        ("head", 0, "unknown", True),
     ]
 
 

@@ -173,7 +173,8 @@ def test_the_next_command_names_the_slurm_job(read: Read, monkeypatch: pytest.Mo
 def test_the_next_command_has_the_same_configuration(
     read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, text in {"ANSIBLE_CONFIG": "lab/ansible.cfg", "ANSIBLE_INVENTORY": "lab/two hosts"}.items():
+    pods = {"K8S_AUTH_NAMESPACE": "training", "K8S_AUTH_CONTEXT": "prod", "MUSTER_STATEFULSET": "trainer"}
+    for name, text in {"ANSIBLE_CONFIG": "lab/ansible.cfg", "ANSIBLE_INVENTORY": "lab/two hosts", **pods}.items():
         monkeypatch.setenv(name, text)
         assert read().next_environment[name] == text
     monkeypatch.setenv("ANSIBLE_CONFIG", str(tmp_path / "ansible.cfg"))

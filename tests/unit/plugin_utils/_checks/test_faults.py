@@ -42,6 +42,11 @@ def at_name(of_head: str, of_others: str) -> dict[str, Any]:
     return {"both": resolve, **head("head")}
 
 
+def limit_of_head(facts: Facts) -> None:
+    if facts["node"]["hostname"].endswith("-0"):
+        facts["node"]["memory"]["limit_bytes"] = 64 << 30
+
+
 FAULTS = [
     *STARTS,
     *DEVICES,
@@ -60,6 +65,7 @@ FAULTS = [
     Fault("swap", IB, "swap", "warn", change=put("memory", swap_bytes=8 << 30)),
     Fault("a memory module lost", CPU, "memory", change=put("memory", total_bytes=1 << 40)),
     Fault("a limit of memory", CPU, "memory", change=put("memory", limit_bytes=64 << 30)),
+    Fault("a limit of memory of the others", CPU, "memory", options=lambda: {"both": limit_of_head}),
     Fault("huge pages", CPU, "memory", change=put("memory", hugepages=1024)),
     Fault("clock behind", CPU, "clock", change=put("clock", wall=NOW - 60)),
     Fault("clock ahead", CPU, "clock", change=put("clock", wall=NOW + 60)),

@@ -62,6 +62,7 @@ def messages() -> Iterator[Message]:
         yield f"memlock: {limit} is expected", lines(test_report.memlock(limit))
     yield "memlock: in a Slurm job", lines(test_report.memlock("unlimited", "12"))
     yield "memlock: in a pod", lines(test_report.memlock("unlimited", container="kubernetes"))
+    yield "memlock: in a pod of root", lines(test_report.memlock("unlimited", container="kubernetes", uid=0))
     yield "report: a silent node", shown(report("laptop", silent=test_report.SILENCES["its key is not known"]))
     yield "report: equal kernel messages are counted", shown(report("dgx_h100_ib", test_report.gone))
     yield "report: one driver differs", shown(report("dgx_h100_ib", test_report.other_driver))

@@ -145,14 +145,16 @@ def test_what_is_refused_has_no_effect(variables: dict[str, object]) -> None:
 SLURM_STEP: dict[str, object] = {"job": "12", "step": "3", "node": "gpu01", "is_tracked": True}
 
 
-def memlock(expected: str, srun_job: str | None = None, container: str | None = None) -> list[Finding]:
+def memlock(expected: str, srun_job: str | None = None, container: str | None = None, uid: int = 1000) -> list[Finding]:
     """What is found of 64 KiB of locked memory in a step, or in a container, where the inventory expects this."""
 
     def limited(facts: Facts) -> None:
-        facts["node"]["user"] = {"name": "ann", "uid": 1000, "home": "/h"}
+        facts["node"]["user"] = {"name": "ann", "uid": uid, "home": "/h"}
         facts["node"]["memlock"] = {"soft": 65536, "hard": 65536, "cap_ipc_lock": False, "effective": 65536}
         facts["node"]["slurm"] = None if container else SLURM_STEP
-        facts["node"]["container"]["kind"] = container
+        if container:
+            facts["node"]["container"]["kind"] = container
+            facts["node"]["systemd"] = {"booted": False, "linger": False}
 
     policy, refused = read_checks({"preflight_expected": {"memlock": expected}})
     assert refused == []
@@ -174,9 +176,11 @@ def test_by_steps_of_a_slurm_job_the_limit_is_slurmds_to_raise() -> None:
 
 
 def test_in_a_pod_the_limit_is_the_manifests() -> None:
-    pod, container = (memlock("unlimited", container=kind) for kind in ("kubernetes", "docker"))
-    assert outcomes(pod) == outcomes(container)
-    assert pod[0].remedy != container[0].remedy
+    root, pod = (memlock("unlimited", container="kubernetes", uid=uid) for uid in (0, 1000))
+    container = memlock("unlimited", container="docker")
+    assert outcomes(root) == outcomes(pod) == outcomes(container)
+    # Kubernetes gives the capability to root alone.
+    assert len({findings[0].remedy for findings in (root, pod, container)}) == 3
 
 
 def test_an_error_is_not_a_pass_but_only_required_checks_end_with_2() -> None:

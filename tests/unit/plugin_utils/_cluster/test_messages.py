@@ -11,8 +11,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.head_address
 )
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import check_alike
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.ports import pick, read_range
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.reasons import ReasonKey
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.starter import choose
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import ReasonKey, explain, why
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import explain, why
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line, lines
 from ansible_collections.muster.train.tests.support.screens import Message, errors, kept, page_of
 from ansible_collections.muster.train.tests.unit.plugin_utils._cluster import (

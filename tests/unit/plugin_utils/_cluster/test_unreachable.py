@@ -13,11 +13,10 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._host import require_python
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Silent, read_answers, silent_of
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.reasons import REASONS, ReasonKey
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.silence import why_silent
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import (
-    REASONS,
     ConnectionAttempt,
-    ReasonKey,
     explain,
     explain_error,
     why,
@@ -45,6 +44,17 @@ MESSAGES = [
         ReasonKey.UNKNOWN_HOST_KEY,
         VIA + "No ED25519 host key is known for [10.0.0.1]:2222 and you have requested strict checking.\r\n"
         "Host key verification failed.",
+    ),
+    (ReasonKey.NO_CONTAINER, 'error: unable to upgrade connection: container not found ("trainer")'),
+    (ReasonKey.NO_CONTAINER, 'Error from server (NotFound): pods "trainer-1" not found'),
+    (
+        ReasonKey.NO_CONTAINER,
+        "Error from server: error dialing backend: dial tcp 192.0.2.1:10250: connect: connection refused",
+    ),
+    (ReasonKey.NO_CONTAINER, "Error from server (BadRequest): pod trainer-1 does not have a host assigned"),
+    (
+        ReasonKey.NO_CONTAINER,
+        "error: cannot exec into a container in a completed pod; current phase is Failed",
     ),
     (ReasonKey.CLOSED_CONNECTION, VIA + "kex_exchange_identification: Connection closed by remote host"),
     (ReasonKey.CLOSED_CONNECTION, VIA + "Connection reset by 10.0.0.1 port 2222"),

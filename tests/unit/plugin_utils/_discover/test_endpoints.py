@@ -9,6 +9,7 @@ import socket
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.reasons import REASONS
 from ansible_collections.muster.train.plugins.plugin_utils._discover.endpoints import Endpoint, connect, refuse
 from ansible_collections.muster.train.plugins.plugin_utils._discover.host_keys import HostKey
 from ansible_collections.muster.train.plugins.plugin_utils._request.host_list import Target
@@ -23,7 +24,7 @@ def endpoint(name: str, error: OSError | UnicodeError | None = None, scanned: bo
 @pytest.fixture
 def without_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no text be recognized."""
-    reasons = tuple(dataclasses.replace(reason, pattern=r"(?!)") for reason in unreachable.REASONS)
+    reasons = tuple(dataclasses.replace(reason, pattern=r"(?!)") for reason in REASONS)
     monkeypatch.setattr(unreachable, "REASONS", reasons)
 
 

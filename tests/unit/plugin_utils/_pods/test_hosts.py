@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.plugin_utils._findings.command_end import CommandEnd
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
-from ansible_collections.muster.train.plugins.plugin_utils._pods.command import Client, ClientEnd
+from ansible_collections.muster.train.plugins.plugin_utils._pods.command import Client
 from ansible_collections.muster.train.plugins.plugin_utils._pods.hosts import PodHosts, find_hosts
 from ansible_collections.muster.train.tests.support.pod_objects import listing, pod, statefulset, unscheduled, waiting
 
@@ -23,6 +24,9 @@ OBSTACLES: dict[str, list[dict[str, Any]]] = {
     "a pod that no node can take": [pod("trainer-0", **unscheduled("0/2 nodes are available: 2 Insufficient gpu."))],
     "a pod that was evicted": [pod("trainer-0", phase="Failed", reason="Evicted", message="low on memory")],
     "a pod without a reason": [pod("trainer-0", phase="Pending")],
+    "a container that ends again and again": [
+        pod("trainer-0", **{**waiting("CrashLoopBackOff", "back-off 5m0s restarting"), "phase": "Running"})
+    ],
 }
 WITHOUT_HOSTS: dict[str, tuple[list[dict[str, Any]], str]] = {
     "an empty namespace": ([], ""),
@@ -46,10 +50,15 @@ class Answer:
 def hosts(
     *items: dict[str, Any], client: Client | None = None, statefulset: str = "", answer: Answer | None = None
 ) -> PodHosts:
-    def run(argv: Sequence[str], timeout_s: float) -> ClientEnd:
+    def run(argv: Sequence[str], timeout_s: float) -> CommandEnd:
         return answer or Answer(listing(*items))
 
     return find_hosts(client or Client(namespace="training"), statefulset, "", run)
+
+
+def test_a_pod_that_is_not_ready_runs_all_the_same() -> None:
+    probe = [{"type": "Ready", "status": "False", "reason": "ContainersNotReady"}]
+    assert hosts(statefulset(), pod("trainer-0", conditions=probe), pod("trainer-1")).warnings == []
 
 
 def test_pods_are_hosts_by_their_ordinal_as_a_number() -> None:

@@ -52,6 +52,8 @@ def test_failed() -> None:
     assert (info.run.phase, info.run.why) == ("unknown", "slot held by run b")
     assert info.run.log_tail == ["last words"]
     crashed = only({"failed": True, "msg": "MODULE FAILURE", "module_stderr": "Traceback\nKeyError"})
+    gone = only({"failed": True, "msg": "No start of json char found", "module_stderr": "container not found"})
+    assert gone.finding is not None and "json" not in gone.run.why
     assert crashed.run.log_tail == ["Traceback", "KeyError"]
 
 
