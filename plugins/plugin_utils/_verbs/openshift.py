@@ -62,11 +62,16 @@ def plan(play: Play) -> Conclusion:
         patch["spec"]["replicas"] = standing["spec"]["replicas"] if standing else policy.replicas
     # A server's dry run knows no namespace that it has not created.
     is_missing = play.is_checked and policy.create_namespace and not _resources(play, NAMESPACE)
-    objects = [*others, patch][: 1 if is_missing else None]
-    kinds = ", ".join(item["kind"] for item in [*others[1:], patch])
+    objects, lines = [*others, patch], []
+    if is_missing:
+        lines = [f"would then create in {policy.namespace}: {', '.join(item['kind'] for item in objects[1:])}"]
+        objects = objects[:1]
+    elif play.is_checked and changes:  # which its dry run would refuse
+        lines = [f"would remove StatefulSet {policy.namespace}/{policy.name} without its pods, and create it again"]
+        objects = others
     return Conclusion(
-        lines=[f"would then create in {policy.namespace}: {kinds}"] if is_missing else [],
-        result={"objects": objects, "recreates": bool(changes)},
+        lines=list(map(clean, lines)),
+        result={"objects": objects, "removes": bool(changes) and not play.is_checked},
     )
 
 

@@ -64,8 +64,16 @@ def test_changed_volumes_are_refused_and_the_way_out_keeps_the_number_of_pods() 
     with pytest.raises(UserError, match="openshift_recreate"):
         openshift.plan.conclusion(play(policy, answers))
     planned = result(openshift.plan, play({**policy, "openshift_recreate": True}, answers))
-    assert (planned["recreates"], planned["objects"][-1]["spec"]["replicas"]) == (True, 5)
-    assert result(openshift.plan, play({**PLAIN, "openshift_recreate": True}, answers))["recreates"] is False
+    assert (planned["removes"], planned["objects"][-1]["spec"]["replicas"]) == (True, 5)
+    assert result(openshift.plan, play({**PLAIN, "openshift_recreate": True}, answers))["removes"] is False
+
+
+def test_a_dry_run_changes_no_stateful_set_that_cannot_be_changed() -> None:
+    policy = {**PLAIN, "openshift_volume_size": "200Gi", "openshift_recreate": True}
+    known = dataclasses.replace(play(policy, {"openshift__standing": items(standing())}), is_checked=True)
+    conclusion = openshift.plan.conclusion(known)
+    assert [item["kind"] for item in conclusion.result["objects"]] == ["ServiceAccount", "Service"]
+    assert (conclusion.result["removes"], len(conclusion.lines)) == (False, 1)
 
 
 def test_a_dry_run_needs_the_namespace() -> None:
