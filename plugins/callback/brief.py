@@ -28,7 +28,7 @@ import contextlib
 import functools
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from ansible import constants
@@ -106,12 +106,13 @@ class CallbackModule(Default):
         self._begin(task)
 
     @unless_verbose
-    def v2_playbook_on_include(self, included_file: Any) -> None:
-        pass
+    def v2_playbook_on_include(self, included_file: Any) -> None: ...
 
     @unless_verbose
-    def v2_playbook_on_no_hosts_remaining(self) -> None:
-        pass
+    def v2_playbook_on_no_hosts_matched(self) -> None: ...
+
+    @unless_verbose
+    def v2_playbook_on_no_hosts_remaining(self) -> None: ...
 
     @unless_verbose
     def v2_runner_on_ok(self, result: Any) -> None:
@@ -262,8 +263,7 @@ class CallbackModule(Default):
         return self._dump_results({name: result.result[name] for name in names})
 
     def _add_message(self, log: TaskLog, result: Any) -> None:
-        shown: Mapping[str, Any] = result.result
-        self._clean_results(shown, result.task.action)
+        self._clean_results(shown := result.result, result.task.action)
         message = shown.get("msg")
         log.add("message", message if isinstance(message, str) else self._dump_results(shown), result.host.get_name())
 

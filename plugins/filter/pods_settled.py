@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -64,7 +65,8 @@ def pods_settled(answer: Any, stateful_set: Any, patience: Any = 60, delay: Any 
     replicas = int(wanted["spec"]["replicas"])
     revision = wanted.get("status", {}).get("updateRevision")
     state = judge_pods(known.get("resources"), wanted["metadata"]["name"], replicas, revision)
-    return is_settled(state, replicas, int(known.get("attempts") or 0) * int(delay), int(patience))
+    waited_s = int(known.get("attempts") or 0) * int(delay)
+    return is_settled(state, replicas, waited_s, int(patience), time.time())
 
 
 class FilterModule:

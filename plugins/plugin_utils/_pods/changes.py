@@ -10,6 +10,9 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
+from .manifest import NETWORKS
+
+STORAGE_CLASS = "storageClassName"
 # Everything else of a StatefulSet stays as it was made (validation of apps/v1, ValidateStatefulSetUpdate).
 CHANGEABLE = ("replicas", "template", "updateStrategy", "minReadySeconds", "ordinals")
 # By which of their values the items of a list are known: the server may have more of them, or another order.
@@ -56,8 +59,14 @@ def fixed_changes(wanted: Mapping[str, Any], standing: Mapping[str, Any]) -> lis
         for change in differences(after[name], before.get(name), f"spec.{name}")
     ]
     templates = "volumeClaimTemplates"
-    if len(after.get(templates, ())) < len(before.get(templates) or ()):
-        changes.append(Mismatch(f"spec.{templates}", after.get(templates, []), before[templates]))
+    claims = after.get(templates, ()), before.get(templates) or ()
+    if len(claims[0]) < len(claims[1]):
+        changes.append(Mismatch(f"spec.{templates}", list(claims[0]), claims[1]))
+    for index, (claim, standing_claim) in enumerate(zip(*claims, strict=False)):
+        # The server adds none: it is a claim that gets the default class.
+        if STORAGE_CLASS in standing_claim["spec"] and STORAGE_CLASS not in claim["spec"]:
+            path = f"spec.{templates}[{index}].spec.{STORAGE_CLASS}"
+            changes.append(Mismatch(path, "the cluster's default", standing_claim["spec"][STORAGE_CLASS]))
     return changes
 
 
@@ -69,9 +78,10 @@ def patch_of(wanted: dict[str, Any], standing: Mapping[str, Any] | None) -> dict
     patch = copy.deepcopy(wanted)
     if standing is not None:
         _remove_rest(patch["spec"]["template"]["spec"], standing["spec"]["template"].get("spec") or {})
-        if not patch["spec"]["template"]["metadata"].get("annotations"):
-            before = standing["spec"]["template"].get("metadata", {}).get("annotations") or {}
-            patch["spec"]["template"]["metadata"]["annotations"] = dict.fromkeys(before)
+        before = standing["spec"]["template"].get("metadata", {}).get("annotations") or {}
+        # Others are not Muster's: `kubectl rollout restart` writes one, without which all pods would be replaced again.
+        if NETWORKS in before:
+            patch["spec"]["template"]["metadata"].setdefault("annotations", {NETWORKS: None})
     return patch
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
+from ansible_collections.muster.train.plugins.module_utils._text.stamps import seconds_of
 
 # Why a container waits while all is well; every other reason is a problem.
 NORMAL = ("ContainerCreating", "PodInitializing", "")
@@ -31,12 +32,18 @@ class PodProblem:
 
 @frozen
 class PodState:
-    """How far the pods are; left are pods that still have to go, and starting those without a problem so far."""
+    """How far the pods are; left are pods that still have to go, and starting those without a problem so far.
+
+    going are those of left that end now; the others wait until a pod of the new template is ready. created is when the
+    newest pod was created, in seconds since the epoch, None without one.
+    """
 
     ready: Sequence[str]
     starting: Sequence[str]
     left: Sequence[str]
+    going: Sequence[str]
     problems: Sequence[PodProblem]
+    created: float | None = None
 
 
 def judge_pods(pods: object, name: str, replicas: int, revision: str | None = None) -> PodState:
@@ -46,19 +53,30 @@ def judge_pods(pods: object, name: str, replicas: int, revision: str | None = No
     current = {pod for pod in wanted if pod in known and _is_current(known[pod], revision)}
     ready = [pod for pod in wanted if pod in current and _condition(known[pod], "Ready").get("status") == "True"]
     problems = {pod: _problem(known[pod]) for pod in wanted if pod in known and pod not in ready}
+    left = [pod for pod in known if pod not in current]
+    times = [seconds_of(as_dict(pod.get("metadata")).get("creationTimestamp")) for pod in known.values()]
     return PodState(
         ready,
         [pod for pod in wanted if pod in current and pod not in ready and problems[pod] is None],
-        [pod for pod in known if pod not in current],
+        left,
+        [pod for pod in left if pod not in wanted or as_dict(known[pod].get("metadata")).get("deletionTimestamp")],
         [problem for problem in problems.values() if problem is not None],
+        max((time for time in times if time is not None), default=None),
     )
 
 
-def is_settled(state: PodState, replicas: int, waited_s: float, patience_s: float) -> bool:
-    """Whether waiting longer is of no use: all are ready, or nothing moves, as at first a volume is not bound."""
+def is_settled(state: PodState, replicas: int, waited_s: float, patience_s: float, now: float) -> bool:
+    """Whether waiting longer is of no use: all are ready, or nothing moves, as at first a volume is not bound.
+
+    now is in seconds since the epoch. Pods are replaced one by one, so the newest may be younger than the wait.
+    """
     if len(state.ready) == replicas and not state.left:
         return True
-    return waited_s >= patience_s and not state.left and not state.starting
+    if waited_s < patience_s or state.going or state.starting:
+        return False
+    if state.left and not state.problems:  # the next one is about to be replaced
+        return False
+    return state.created is None or now - state.created >= patience_s
 
 
 def problems_of_events(events: object, name: str, pods: Iterable[str], claims: Iterable[str] = ()) -> list[PodProblem]:

@@ -7,7 +7,7 @@ kubernetes.core reads and writes the objects, by what these steps conclude. `sca
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
@@ -26,8 +26,41 @@ from .step import Conclude, Conclusion, Play
 CONTROLLER = "localhost"
 STANDING, NAMESPACE, APPLIED = "openshift__standing", "openshift__namespace", "openshift__applied"
 SET, PODS, EVENTS, CLAIMS = "openshift__set", "openshift__pods", "openshift__events", "openshift__claims"
+TRIAL, IMAGE = "openshift__trial", "openshift_image"
+COLLECTION = "ansible_collections.kubernetes.core"
+NO_HOST = "all:!all"  # as a pattern
+TEMPLATE = "spec.template"
 STOP_GRACE = "launch_stop_grace"
 STATEFUL_SET, CLAIM = "StatefulSet", "PersistentVolumeClaim"
+
+
+def pod_problems(verb: str, has_pods: bool, is_of_nodes: bool) -> list[str]:
+    """Return why this controller cannot make, scale or remove pods; before a file of tasks needs what it lacks.
+
+    has_pods: the cluster has the policy of pods; is_of_nodes: it is set, maybe for the nodes alone.
+    """
+    if has_pods:
+        if _is_importable(COLLECTION):
+            return []
+        return [
+            "the controller lacks the collection kubernetes.core, which deploys pods, expected version 6 or newer; "
+            "install it: ansible-galaxy collection install kubernetes.core"
+        ]
+    if is_of_nodes:
+        return [
+            f"{IMAGE}: it is set for the nodes, expected it for all hosts, because there may be no node yet; move the "
+            "variables of the role openshift to group_vars/all.yml"
+        ]
+    if verb == "scale":
+        return [f"{IMAGE}: it is not set, expected a cluster of pods; scale changes nothing else"]
+    return []
+
+
+def _is_importable(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ImportError:  # of a package around it
+        return False
 
 
 @Conclude
@@ -49,6 +82,7 @@ def plan(play: Play) -> Conclusion:
     policy, standing = policy_of(play), standing_set(play)
     *others, wanted = make_objects(policy, _stop_grace_s(play))
     changes = fixed_changes(wanted, standing) if standing else []
+    active = _active_nodes(play) if standing and not play.is_checked else []
     if changes and not policy.recreate:
         first = changes[0]
         raise UserError(
@@ -57,17 +91,37 @@ def plan(play: Play) -> Conclusion:
             "openshift_recreate=true: the StatefulSet is removed and created again, and pods and volumes stay as they "
             "are (a volume that exists keeps its size)"
         )
+    if changes and active:
+        raise _active_error(active, "the StatefulSet would be created again", "setup")
     patch = patch_of(wanted, None if changes else standing)
     if standing is None or changes:  # else whoever scaled it has decided
         patch["spec"]["replicas"] = standing["spec"]["replicas"] if standing else policy.replicas
     # A server's dry run knows no namespace that it has not created.
     is_missing = play.is_checked and policy.create_namespace and not _resources(play, NAMESPACE)
-    objects = [*others, patch][: 1 if is_missing else None]
-    kinds = ", ".join(item["kind"] for item in [*others[1:], patch])
+    objects, lines = [*others, patch], []
+    if is_missing:
+        lines = [f"would then create in {policy.namespace}: {', '.join(item['kind'] for item in objects[1:])}"]
+        objects = objects[:1]
+    elif play.is_checked and changes:  # which its dry run would refuse
+        lines = [f"would remove StatefulSet {policy.namespace}/{policy.name} without its pods, and create it again"]
+        objects = others
     return Conclusion(
-        lines=[f"would then create in {policy.namespace}: {kinds}"] if is_missing else [],
-        result={"objects": objects, "recreates": bool(changes)},
+        lines=list(map(clean, lines)),
+        result={"objects": objects, "removes": bool(changes) and not play.is_checked, "tries": bool(active)},
     )
+
+
+@Conclude
+def guard(play: Play) -> Conclusion:
+    """Refuse to replace pods on which a run is active; the server's dry run says whether it would."""
+    before, after = standing_set(play), as_dict(as_dict(plain(play.read_answer(CONTROLLER, TRIAL))).get("result"))
+    templates = [as_dict(as_dict(item).get("spec")).get("template") for item in (before, after)]
+    if templates[0] != templates[1]:
+        former, new = templates
+        changes = [*differences(new, former, TEMPLATE), *differences(former, new, TEMPLATE)]
+        paths = ", ".join(dict.fromkeys(change.path for change in changes)) or TEMPLATE  # another order
+        raise _active_error(_active_nodes(play), f"its pods would be replaced ({paths} changes)", "setup")
+    return Conclusion()
 
 
 @Conclude
@@ -104,10 +158,7 @@ def removal(play: Play) -> Conclusion:
     """Plan what to remove: everything but the volumes, and those only where they were asked for."""
     policy, volumes = policy_of(play), bool(play.parameters["volumes"])
     if active := _active_nodes(play):
-        raise UserError(
-            f"{node_names(active)}: a run is active, expected none, because it would end with its pods; stop it, then "
-            "run teardown again"
-        )
+        raise _active_error(active, "it would end with its pods", "teardown")
     objects = [
         {name: item[name] for name in ("apiVersion", "kind")} | {"metadata": _identity(item)}
         for item in reversed(make_objects(policy, 0))
@@ -182,6 +233,12 @@ def _active_nodes(play: Play) -> list[str]:
     nodes = play.groups.get("nodes") or ()
     infos = read_infos((str(node), plain(play.read_answer(node, "launch__info"))) for node in nodes)
     return [info.node for info in infos if any(run.alive for run in info.runs)]
+
+
+def _active_error(nodes: Sequence[str], why: str, verb: str) -> UserError:
+    return UserError(
+        clean(f"{node_names(nodes)}: a run is active, expected none, because {why}; stop it, then run {verb} again")
+    )
 
 
 def _resources(play: Play, name: str) -> list[dict[str, Any]]:

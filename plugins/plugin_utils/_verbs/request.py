@@ -28,11 +28,12 @@ from .._request.nodes import Inventory, InventoryHost
 from .._request.request import Request, make_request
 from .._request.run_id import check as check_run_id
 from .._request.run_id import is_new
-from .._request.settings import named_in_templates
+from .._request.settings import named_in_templates, values
 from .._request.verbs import DEPLOYING, LAUNCHES, VERBS, parameter_names
 from .._results.ranks import possible_heads
 from .._slurm.submission import Submission
 from .._text.plain import plain
+from .openshift import IMAGE, NO_HOST, pod_problems
 from .step import Conclude, Conclusion, Play
 from .submitted import OF_QUEUE, read_submission
 
@@ -74,6 +75,9 @@ def check(play: Play) -> Conclusion:
         problems += refuse_encrypted([(DEFAULTS, defaults), *saved])
     plan = _plan(experiments, extra_vars.get("run_id"))
     submission = read_submission(experiments, extra_vars.get("run_id"))
+    has_pods = verb in DEPLOYING and IMAGE in play.read_policy([IMAGE])
+    if verb in DEPLOYING:
+        problems += pod_problems(verb, has_pods, is_of_nodes=IMAGE in read([IMAGE]))
     is_in_queue = submission is not None and verb in OF_QUEUE and not _is_on_nodes(submission, plan, groups, verb)
     request = make_request(
         verb,
@@ -86,7 +90,7 @@ def check(play: Play) -> Conclusion:
         earlier=plan if verb in ("launch", "submit") else None,
         problems=problems,
         is_in_queue=is_in_queue,
-        makes_nodes=verb in DEPLOYING and "openshift_image" in play.read_policy(["openshift_image"]),
+        makes_nodes=has_pods,
     )
     warnings, run_id = _recording_warnings(play, request), str(request["run_id"])
     is_known = plan is not None or submission is not None
@@ -102,6 +106,12 @@ def check(play: Play) -> Conclusion:
     }
     if verb in SAVING:
         result["defaults"] = plain(defaults or {})
+    if verb in DEPLOYING:
+        # With `days` only old runs are removed.
+        changes_pods = has_pods and values(request).get("days") is None
+        result |= {"changes_pods": changes_pods, "pods": ":".join(filter(play.groups.get, ("nodes", "spares")))}
+        if not changes_pods or not result["pods"]:
+            result["pods"] = NO_HOST
     if verb == "preflight":
         result["first_port"] = _first_port(read([PORT_RANGE]))
     return Conclusion(result=result, warnings=warnings)

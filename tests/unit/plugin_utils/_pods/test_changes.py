@@ -56,7 +56,7 @@ def test_what_a_stateful_set_cannot_change() -> None:
     ]
     for changes in ({"volume": "none"}, {"storage_class": "fast"}):
         assert len(fixed_changes(stateful_set(PLAIN, **changes), standing)) == 1
-    assert len(fixed_changes(stateful_set(PLAIN), stateful_set(PLAIN, volume="none"))) == 1
+        assert len(fixed_changes(standing, stateful_set(PLAIN, **changes))) == 1
 
 
 def test_a_patch_removes_what_is_no_longer_asked_for() -> None:
@@ -69,3 +69,12 @@ def test_a_patch_removes_what_is_no_longer_asked_for() -> None:
             name: value for name, value in patched["spec"]["template"]["metadata"].items() if value
         }
         assert patched["spec"]["template"] == wanted["spec"]["template"]
+
+
+def test_a_patch_keeps_the_annotations_of_others() -> None:
+    standing = stateful_set(RDMA)
+    annotations = standing["spec"]["template"]["metadata"]["annotations"]
+    annotations["kubectl.kubernetes.io/restartedAt"] = "2026-11-30T14:00:00Z"
+    for policy, names in ((RDMA, set(annotations)), (PLAIN, {"kubectl.kubernetes.io/restartedAt"})):
+        patched = merge(standing, patch_of(stateful_set(policy), standing))
+        assert set(patched["spec"]["template"]["metadata"]["annotations"]) == names

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ansible_collections.muster.train.plugins.module_utils._text.stamps import seconds_of
 from ansible_collections.muster.train.plugins.plugin_utils._pods.waiting import (
     PodProblem,
     is_settled,
@@ -17,11 +18,14 @@ from ansible_collections.muster.train.plugins.plugin_utils._pods.waiting import 
 )
 
 REVISION = "muster-5d8f"
+CREATED = "2026-11-30T13:00:00Z"
+NOW: float = (seconds_of(CREATED) or 0) + 3600
 UNSCHEDULABLE = "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules."
 
 
 def pod(ordinal: int, ready: bool = True, revision: str = REVISION, **status: Any) -> dict[str, Any]:
-    metadata = {"name": f"muster-{ordinal}", "labels": {"controller-revision-hash": revision}}
+    labels = {"controller-revision-hash": revision}
+    metadata = {"name": f"muster-{ordinal}", "labels": labels, "creationTimestamp": CREATED}
     conditions = [{"type": "Ready", "status": str(ready)}, *status.pop("conditions", [])]
     return {"metadata": metadata, "status": {"conditions": conditions, **status}}
 
@@ -47,6 +51,8 @@ ENDED = pod(1, False, containerStatuses=[{"state": {"terminated": {"reason": "OO
         ([pod(0)], 0, (False, False)),  # has to go
         ([pod(0), GONE], 1, (False, False)),
         ([pod(0), pod(1, revision="muster-old")], 2, (False, False)),
+        ([pod(0, revision="muster-old"), waiting(1, "ImagePullBackOff")], 2, (False, True)),
+        ([pod(0, revision="muster-old"), waiting(1, "ContainerCreating")], 2, (False, False)),
         ([pod(0), waiting(1, "ContainerCreating")], 2, (False, False)),
         ([pod(0)], 2, (False, True)),  # a quota may refuse the other one
         ([pod(0), refused(1)], 2, (False, True)),
@@ -58,7 +64,12 @@ def test_waiting_ends_when_all_are_ready_or_nothing_moves(
     pods: list[Any], replicas: int, settled: tuple[bool, bool]
 ) -> None:
     state = judge_pods(pods, "muster", replicas, REVISION)
-    assert (is_settled(state, replicas, 5, 60), is_settled(state, replicas, 60, 60)) == settled
+    assert (is_settled(state, replicas, 5, 60, NOW), is_settled(state, replicas, 60, 60, NOW)) == settled
+
+
+def test_a_refusal_has_to_last_however_many_pods_were_replaced_before() -> None:
+    state = judge_pods([pod(0, revision="muster-old"), waiting(1, "ImagePullBackOff")], "muster", 2, REVISION)
+    assert [is_settled(state, 2, 300, 60, NOW - 3600 + age) for age in (1, 60)] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,16 @@ def test_changed_volumes_are_refused_and_the_way_out_keeps_the_number_of_pods() 
     with pytest.raises(UserError, match="openshift_recreate"):
         openshift.plan.conclusion(play(policy, answers))
     planned = result(openshift.plan, play({**policy, "openshift_recreate": True}, answers))
-    assert (planned["recreates"], planned["objects"][-1]["spec"]["replicas"]) == (True, 5)
-    assert result(openshift.plan, play({**PLAIN, "openshift_recreate": True}, answers))["recreates"] is False
+    assert (planned["removes"], planned["objects"][-1]["spec"]["replicas"]) == (True, 5)
+    assert result(openshift.plan, play({**PLAIN, "openshift_recreate": True}, answers))["removes"] is False
+
+
+def test_a_dry_run_changes_no_stateful_set_that_cannot_be_changed() -> None:
+    policy = {**PLAIN, "openshift_volume_size": "200Gi", "openshift_recreate": True}
+    known = dataclasses.replace(play(policy, {"openshift__standing": items(standing())}), is_checked=True)
+    conclusion = openshift.plan.conclusion(known)
+    assert [item["kind"] for item in conclusion.result["objects"]] == ["ServiceAccount", "Service"]
+    assert (conclusion.result["removes"], len(conclusion.lines)) == (False, 1)
 
 
 def test_a_dry_run_needs_the_namespace() -> None:
@@ -116,14 +124,58 @@ def test_what_is_removed() -> None:
         assert planned["volumes"] is volumes
 
 
-def test_pods_with_an_active_run_stay() -> None:
-    def answer(host: str, _name: str) -> Any:
+def busy(known: Play) -> Play:
+    """Return a play with two nodes, on one of which a run is active."""
+
+    def answer(host: str, name: str) -> Any:
+        if host == "localhost":
+            return known.read_answer(host, name)
         run = {"run_id": RUN_ID, "created": None, "phase": "running", "alive": host == "n0"}
         return {**info(host, "running")["launch__info"], "runs": [run]}
 
-    known = play(verb="teardown", volumes=False)
+    return dataclasses.replace(known, groups={"nodes": ["n0", "n1"]}, read_answer=answer)
+
+
+def test_pods_with_an_active_run_stay() -> None:
     with pytest.raises(UserError, match="n0: a run is active"):
-        openshift.removal.conclusion(dataclasses.replace(known, groups={"nodes": ["n0", "n1"]}, read_answer=answer))
+        openshift.removal.conclusion(busy(play(verb="teardown", volumes=False)))
+
+
+def test_a_setup_replaces_no_pod_with_an_active_run() -> None:
+    answers = {"openshift__standing": items(standing())}
+    assert result(openshift.plan, play(answers=answers))["tries"] is False
+    assert result(openshift.plan, busy(play()))["tries"] is False  # nothing stands
+    assert result(openshift.plan, busy(play(answers=answers)))["tries"] is True
+    same = {**answers, "openshift__trial": {"result": standing()}}
+    openshift.guard.conclusion(busy(play(answers=same)))
+    changed = {**answers, "openshift__trial": {"result": standing(env={"LEVEL": "2"})}}
+    with pytest.raises(UserError, match=r"n0: a run is active.*spec\.template\..*env\[LEVEL\] changes"):
+        openshift.guard.conclusion(busy(play(answers=changed)))
+    policy = {**PLAIN, "openshift_volume_size": "200Gi", "openshift_recreate": True}
+    with pytest.raises(UserError, match="n0: a run is active"):
+        openshift.plan.conclusion(busy(play(policy, answers)))
+
+
+@pytest.mark.parametrize(
+    ("verb", "has_pods", "is_of_nodes", "expected"),
+    [
+        ("setup", True, True, []),
+        ("setup", False, False, []),
+        ("teardown", False, False, []),
+        ("setup", False, True, ["group_vars/all.yml"]),
+        ("scale", False, False, ["a cluster of pods"]),
+    ],
+)
+def test_why_a_controller_has_no_pods(verb: str, has_pods: bool, is_of_nodes: bool, expected: list[str]) -> None:
+    problems = openshift.pod_problems(verb, has_pods, is_of_nodes)
+    assert [part in problem for part, problem in zip(expected, problems, strict=True)] == [True] * len(expected)
+
+
+def test_a_controller_without_the_collection(monkeypatch: pytest.MonkeyPatch) -> None:
+    for collection in ("ansible_collections.muster.none", "no.such.package"):
+        monkeypatch.setattr(openshift, "COLLECTION", collection)
+        (problem,) = openshift.pod_problems("setup", has_pods=True, is_of_nodes=True)
+        assert "ansible-galaxy collection install kubernetes.core" in problem
 
 
 def scaled(former: int, replicas: int, *pods: dict[str, Any]) -> tuple[Any, Any]:

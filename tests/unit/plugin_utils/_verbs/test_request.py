@@ -16,6 +16,7 @@ from ansible._internal._datatag._tags import VaultedValue
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.ports import DEFAULT_RANGE
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.request import InvalidRequest
+from ansible_collections.muster.train.plugins.plugin_utils._verbs.openshift import NO_HOST
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.request import check
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import Conclusion, Play
 from ansible_collections.muster.train.tests.support.requests import LINE, RUN_ID
@@ -218,3 +219,18 @@ def test_the_experiments_are_made(home: Path) -> None:
     checked()
     assert list((home / "experiments").iterdir()) == []
     assert (home / "experiments").stat().st_mode & 0o777 == 0o700
+
+
+def test_which_pods_are_asked_before_they_are_replaced_or_removed() -> None:
+    pods = {"openshift_image": "registry.example/train:1"}
+    for verb, given, policy, expected in (
+        ("teardown", {}, {}, (False, NO_HOST)),
+        ("teardown", {}, pods, (True, "nodes")),
+        ("teardown", {"days": 3}, pods, (False, NO_HOST)),
+        ("setup", {}, pods, (True, "nodes")),
+    ):
+        result = checked(verb, given, policy=policy).result
+        assert (result["changes_pods"], result["pods"]) == expected
+    assert checked("setup", hosts={}, policy=pods).result["pods"] == NO_HOST
+    with pytest.raises(InvalidRequest, match=r"group_vars/all\.yml"):
+        checked("setup", hosts={"node0": pods})

@@ -61,3 +61,11 @@ def test_a_node_that_failed_or_did_not_answer_fails_the_teardown(is_checked: boo
     assert [node["answered"] for node in document["nodes"]] == [True, True, False, False]
     assert [error["node"] for error in document["errors"]] == ["node1", "node2", "node3"]
     assert len(texts(conclusion)) > 4
+
+
+def test_a_pod_that_does_not_answer_goes_all_the_same() -> None:
+    answers: dict[str, Any] = {"node0": {"launch__pruned": REMOVED}, "node1": {"launch__pruned": SILENT}}
+    conclusion = teardown.report.conclusion(play_of("teardown", answers, checked={"changes_pods": True}))
+    assert conclusion.failure is None
+    assert conclusion.document is not None
+    assert [node["node"] for node in conclusion.document["nodes"]] == ["node0"]
