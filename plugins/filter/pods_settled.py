@@ -19,7 +19,7 @@ description:
 positional: _input
 options:
   _input:
-    description: What M(kubernetes.core.k8s_info) returned for the pods, in a loop with C(until).
+    description: What C(kubernetes.core.k8s_info) returned for the pods, in a loop with C(until).
     type: dict
     required: true
   stateful_set:

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import collect
-from ansible_collections.muster.train.plugins.plugin_utils._verbs.copies import is_older, modified
 from ansible_collections.muster.train.plugins.plugin_utils._verbs.step import HostSession, Unreachable
 from ansible_collections.muster.train.tests.support.reports import RUN_ID, info
 from ansible_collections.muster.train.tests.support.verbs import play_of
@@ -241,7 +240,6 @@ def test_with_spares_the_newer_file_of_a_rank_is_kept(tmp_path: Path, mtime: int
     result = fetch(Node({"outputs/model.pt": b"new"}), tmp_path, groups=groups)
     assert result is not None
     assert len(result["fetched"]) == count
-    assert not is_older({"modified": 1}, tmp_path / "none")
 
 
 class SlowNode(Node):
@@ -272,15 +270,6 @@ def test_the_newer_file_is_kept_also_where_both_are_copied_at_once(tmp_path: Pat
     fetch(older, tmp_path, groups=groups)
     thread.join()
     assert (tmp_path / RUN_ID / "outputs" / "model.pt").read_bytes() == b"newer"
-
-
-@pytest.mark.parametrize("seconds", [None, "x", [], True, -1, 1e300, 10**400, float("nan"), float("inf")])
-def test_a_time_that_no_file_can_have(seconds: object) -> None:
-    assert modified({"modified": seconds}) == 0
-
-
-def test_a_time() -> None:
-    assert modified({"modified": 1.5}) == 1.5
 
 
 def end_command(home: Path, on_end: str | None, answered: bool = True) -> Any:
