@@ -14,7 +14,7 @@ RULES: list[tuple[str, list[str], list[str]]] = [
     ("", ["pods/exec"], ["create"]),
     ("", ["events"], ["list"]),
     ("", ["services", "serviceaccounts"], ["get", "create", "patch", "delete"]),
-    ("", ["persistentvolumeclaims"], ["list", "delete"]),
+    ("", ["persistentvolumeclaims"], ["get", "list", "delete"]),
 ]
 
 
