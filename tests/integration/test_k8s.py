@@ -101,7 +101,8 @@ def test_the_command_of_shell_enters_the_pod(pods: PodNodes) -> None:
     asked = json.dumps({"output": "json", "run_id": RUN_ID, "node": NODES[1]})
     assert pods.launch(**LIGHT, follow=True).rc == 0
     answer = json.loads(pods.play("playbooks/shell.yml", "-e", asked, apart=True).out)
-    begin = ["kubectl", f"--namespace={pods.namespace}", "exec", "--stdin", "--tty", NODES[1], "--"]
+    login = [f"--kubeconfig={pods.lab.kubeconfig}", f"--namespace={pods.namespace}"]
+    begin = ["kubectl", *login, "exec", "--stdin", "--tty", NODES[1], "--"]
     assert answer["argv"][: len(begin)] == begin
     assert pods.inside(NODES[1], *answer["argv"][len(begin) : -1], "hostname").strip() == NODES[1]
 
