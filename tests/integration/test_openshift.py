@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ WITH_ERRORS = 2
 @pytest.fixture
 def pods(lab: k8s_lab.Lab, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[DeployedPods]:
     """A namespace of this test with the user who deploys, and nothing else."""
-    namespace = request.node.name.replace("_", "-")[:40].strip("-")
+    namespace = re.sub("[^a-z0-9]+", "-", request.node.name)[:40].strip("-")
     pods = DeployedPods(tmp_path, lab=lab, namespace=namespace)
     pods.prepare()
     yield pods

@@ -159,7 +159,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _is_count(value: Any) -> bool:
-    return type(value) is int and 0 <= value < MOST
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST
 
 
 def _text(value: Any) -> str:

@@ -21,10 +21,13 @@ REASON = "0/2 nodes are available"
 
 
 def play(
-    policy: Mapping[str, Any] = PLAIN, answers: Mapping[str, Any] | None = None, verb: str = "setup", **parameters: Any
+    policy: Mapping[str, Any] | None = None,
+    answers: Mapping[str, Any] | None = None,
+    verb: str = "setup",
+    **parameters: Any,
 ) -> Play:
     """Return a play on the controller whose tasks have registered these answers; no node exists."""
-    known = play_of(verb, {}, parameters, policy)
+    known = play_of(verb, {}, parameters, policy or PLAIN)
     answers = answers or {}
     return dataclasses.replace(known, read_answer=lambda host, name: answers.get(name) if host == "localhost" else None)
 
