@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a command of the controller has ended; whoever runs one for a room of pure functions hands this in."""
+"""How a command of the controller has ended, for functions that read it without running commands themselves."""
 
 from __future__ import annotations
 

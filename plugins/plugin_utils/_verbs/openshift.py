@@ -94,7 +94,7 @@ def plan(play: Play) -> Conclusion:
     if changes and active:
         raise _active_error(active, "the StatefulSet would be created again", "setup")
     patch = patch_of(wanted, None if changes else standing)
-    if standing is None or changes:  # else whoever scaled it has decided
+    if standing is None or changes:  # else the number that it was scaled to stays
         patch["spec"]["replicas"] = standing["spec"]["replicas"] if standing else policy.replicas
     # A server's dry run knows no namespace that it has not created.
     is_missing = play.is_checked and policy.create_namespace and not _resources(play, NAMESPACE)
