@@ -77,30 +77,19 @@ import functools
 import os
 import re
 
-from ansible import constants
-from ansible.errors import AnsibleParserError
 from ansible.inventory.data import InventoryData
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin
-from ansible.utils.display import Display
 from ansible.utils.vars import load_extra_vars
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
-from ansible_collections.muster.train.plugins.plugin_utils._action.command_line import (
-    GROUPS,
-    JOBS,
-    OF_SLURM,
-    WITHOUT_NODES,
-    is_verb,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._action.command_line import JOBS, OF_SLURM
+from ansible_collections.muster.train.plugins.plugin_utils._action.inventories import add_group, note_absence, refuse
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._slurm.allocation import Wanted, find_allocation
 from ansible_collections.muster.train.plugins.plugin_utils._slurm.command import run_slurm
 
-display = Display()
-
 CONFIG = re.compile(r".*slurm\.ya?ml")
-NO_INVENTORY = 4  # as Ansible exits for an inventory that cannot be read
 
 
 class InventoryModule(BaseInventoryPlugin):
@@ -121,19 +110,12 @@ class InventoryModule(BaseInventoryPlugin):
             run = functools.partial(run_slurm, Host().run)
             allocation = find_allocation(wanted, self.get_option("connection"), os.environ, run)
         except UserError as error:
-            display.error(f"{path}: {error}")
-            if constants.config.get_config_value("INVENTORY_ANY_UNPARSED_IS_FAILED"):
-                # Ansible would try the next plugins, and print what each of them thinks of the file.
-                raise SystemExit(NO_INVENTORY) from None
-            raise AnsibleParserError(f"{path}: {error}") from None
+            refuse(path, error)
         if allocation.job is not None:
             JOBS.add(allocation.job)
         if allocation.note:
-            WITHOUT_NODES.append(allocation.note)
-            if not is_verb():
-                display.warning(allocation.note)
-        group = inventory.add_group(self.get_option("group"))
-        GROUPS[group] = inventory.groups[group]
+            note_absence(allocation.note)
+        group = add_group(inventory, self.get_option("group"))
         for node in allocation.nodes:
             inventory.add_host(node, group=group)
         for name, value in allocation.variables.items():

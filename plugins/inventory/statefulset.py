@@ -79,15 +79,13 @@ binary: oc
 import os
 import re
 
-from ansible import constants
-from ansible.errors import AnsibleParserError
 from ansible.inventory.data import InventoryData
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
-from ansible_collections.muster.train.plugins.plugin_utils._action.command_line import GROUPS, WITHOUT_NODES, is_verb
+from ansible_collections.muster.train.plugins.plugin_utils._action.inventories import add_group, note_absence, refuse
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._pods.command import Client
 from ansible_collections.muster.train.plugins.plugin_utils._pods.hosts import find_hosts
@@ -95,7 +93,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._pods.hosts import fi
 display = Display()
 
 CONFIG = re.compile(r".*statefulset\.ya?ml")
-NO_INVENTORY = 4  # as Ansible exits for an inventory that cannot be read
 
 
 class InventoryModule(BaseInventoryPlugin):
@@ -115,19 +112,12 @@ class InventoryModule(BaseInventoryPlugin):
         try:
             pods = find_hosts(client, statefulset, container, Host().run)
         except UserError as error:
-            display.error(f"{path}: {error}")
-            if constants.config.get_config_value("INVENTORY_ANY_UNPARSED_IS_FAILED"):
-                # Ansible would try the next plugins, and print what each of them thinks of the file.
-                raise SystemExit(NO_INVENTORY) from None
-            raise AnsibleParserError(f"{path}: {error}") from None
+            refuse(path, error)
         if pods.note:
-            WITHOUT_NODES.append(pods.note)
-            if not is_verb():
-                display.warning(pods.note)
+            note_absence(pods.note)
         for text in pods.warnings:
             display.warning(text)
-        group = inventory.add_group(self.get_option("group"))
-        GROUPS[group] = inventory.groups[group]
+        group = add_group(inventory, self.get_option("group"))
         for name, value in pods.variables.items():
             inventory.set_variable(group, name, value)
         for host, variables in pods.hosts.items():
