@@ -16,6 +16,7 @@ description:
   - True where all pods of the StatefulSet's current revision are ready and no other one is left.
   - True as well where none moves after O(patience), because the scheduler, a quota or the kubelet refuses it. A pod
     that only needs time, such as one whose image is pulled, is waited for.
+  - True after O(limit) in any case, so that the loop does not fail.
 positional: _input
 options:
   _input:
@@ -30,6 +31,10 @@ options:
     description: How long a refusal has to last, in seconds. At first a volume is not bound, for example.
     type: int
     default: 60
+  limit:
+    description: How long to wait at most, in seconds.
+    type: int
+    default: 1800
   delay:
     description: The C(delay) of the loop, in seconds.
     type: int
@@ -44,7 +49,7 @@ EXAMPLES = r"""
     label_selectors: [app.kubernetes.io/name=muster]
   register: pods
   until: pods | muster.train.pods_settled(stateful_set)
-  retries: 300
+  retries: 901
   delay: 2
 """
 
@@ -55,7 +60,7 @@ _value:
 """
 
 
-def pods_settled(answer: Any, stateful_set: Any, patience: Any = 60, delay: Any = 2) -> bool:
+def pods_settled(answer: Any, stateful_set: Any, patience: Any = 60, limit: Any = 1800, delay: Any = 2) -> bool:
     """Judge the pods; see DOCUMENTATION."""
     # Using any filter imports all filter files, again in every worker, so they import late.
     from ansible_collections.muster.train.plugins.plugin_utils._pods.waiting import is_settled, judge_pods
@@ -66,7 +71,7 @@ def pods_settled(answer: Any, stateful_set: Any, patience: Any = 60, delay: Any 
     revision = wanted.get("status", {}).get("updateRevision")
     state = judge_pods(known.get("resources"), wanted["metadata"]["name"], replicas, revision)
     waited_s = int(known.get("attempts") or 0) * int(delay)
-    return is_settled(state, replicas, waited_s, int(patience), time.time())
+    return waited_s >= int(limit) or is_settled(state, replicas, waited_s, int(patience), time.time())
 
 
 class FilterModule:

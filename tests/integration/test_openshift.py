@@ -33,7 +33,7 @@ def pods(lab: k8s_lab.Lab, tmp_path: Path, request: pytest.FixtureRequest) -> It
     pods.prepare()
     yield pods
     # The nodes have devices for one deployment.
-    lab.kubectl("delete", "namespace", namespace, "--grace-period=1", "--timeout=100s", timeout=120)
+    lab.kubectl("delete", "namespace", namespace, "--grace-period=1", "--timeout=200s", timeout=220)
 
 
 def test_deploy_scale_and_remove(pods: DeployedPods) -> None:
@@ -118,3 +118,52 @@ def test_a_field_that_the_server_drops_is_named(pods: DeployedPods) -> None:
     refused = pods.deploy_only()
     assert refused.rc == WITH_ERRORS, refused.out
     assert "spec.template.spec.runtimeClass" in refused.words
+
+
+QUOTA = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": {"hard": {"pods": "1"}}}
+
+
+@pytest.mark.parametrize(
+    ("deployment", "quota", "reason"),
+    [
+        ({"image": "docker.io/muster/absent:1"}, False, "ErrImageNeverPull"),
+        ({"storage_class": "absent"}, False, "claim workspace-trainer-0: ProvisioningFailed"),
+        ({"gpus": 9}, False, "Insufficient nvidia.com/gpu"),
+        ({}, True, "exceeded quota"),
+    ],
+    ids=["image", "volume", "devices", "quota"],
+)
+def test_the_reason_why_pods_do_not_come(
+    pods: DeployedPods, deployment: dict[str, Any], quota: bool, reason: str
+) -> None:
+    if quota:
+        pods.lab.apply({**QUOTA, "metadata": {"name": "few", "namespace": pods.namespace}})
+    pods.change(**deployment)
+    refused = pods.deploy_only()
+    assert refused.rc == WITH_ERRORS, refused.out
+    assert reason in refused.words
+
+
+# Ends half a second after it was asked to, and says so on the volume.
+RUNNER = f"""
+import pathlib, signal, sys, time
+def end(*_):
+    time.sleep(0.5)
+    pathlib.Path("{VOLUME}/ended").write_text("in order")
+    sys.exit()
+signal.signal(signal.SIGTERM, end)
+pathlib.Path("{VOLUME}/begun").touch()
+while True:
+    time.sleep(0.1)
+"""
+
+
+def test_a_pod_that_goes_stops_its_runs_first(pods: DeployedPods) -> None:
+    pods.change(replicas=1)
+    assert pods.deploy_only().rc == 0
+    pods.inside(PODS[0], "python3", "-c", f"open('/tmp/runner.pyz', 'w').write({RUNNER!r})")
+    pods.inside(PODS[0], "sh", "-c", "setsid python3 /tmp/runner.pyz >/dev/null 2>&1 &")
+    folder = pods.lab.base / "volumes" / pods.namespace / CLAIMS[0]
+    wait_for((folder / "begun").exists, "the runner runs")
+    assert pods.verb("scale", replicas=0).rc == 0
+    assert (folder / "ended").read_text() == "in order"
