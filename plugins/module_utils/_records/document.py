@@ -33,6 +33,12 @@ def as_number(value: object) -> float | None:
     return value if isinstance(value, float) else as_integer(value)
 
 
+def as_step(value: object) -> float | None:
+    """Return a number of steps that a trainer can have made, None for anything else."""
+    number = as_number(value)
+    return number if number is not None and 0 <= number < 1 << 63 else None
+
+
 def as_flag(value: object) -> bool:
     return value is True
 

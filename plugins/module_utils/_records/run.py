@@ -7,7 +7,7 @@ runner takes this file along.
 
 from __future__ import annotations
 
-from .document import Document, as_phase, as_phases, as_stamp
+from .document import Document, as_phase, as_phases, as_stamp, as_step
 from .frozen import field, frozen
 from .hang import Hang
 from .holder import LaunchHolder
@@ -17,6 +17,8 @@ from .transport import TransportVerdict
 @frozen
 class Progress(Document):
     """How far the training is, as the lowest rank of a node writes or prints it; speeds are those of all ranks."""
+
+    OWN_READERS = {"step": as_step, "total_steps": as_step}  # noqa: RUF012
 
     step: float | None = None
     total_steps: float | None = None

@@ -24,6 +24,8 @@ TAIL_BYTES = 1 << 20
 PART_BYTES = 8 << 20
 _LOG = re.compile(r"^(node|rank_(\d+))(\.first|\.previous)?\.log$")
 _PARTS = {".first": 0, ".previous": 1, None: 2}
+# Python on the controller makes directories by recursion.
+DEEPEST = 100
 # Of what is excluded so many files are counted, and of what is too large so many are named.
 MOST_COUNTED, MOST_NAMED = 10_000, 8
 
@@ -97,6 +99,8 @@ def list_files(
         if size is None:
             continue
         stays = None if is_text(path) else "its name is not UTF-8, or has control characters: rename it there"
+        if path.count("/") > DEEPEST:
+            stays = f"it lies more than {DEEPEST} directories deep: pack the tree there, for example with tar"
         digest = None if stays else _sha256(host, run, path, size)
         if stays or digest is not None:
             shown = path if is_text(path) else os.fsencode(path).decode("latin-1").encode("unicode_escape").decode()
@@ -155,16 +159,17 @@ def _walk(
 ) -> list[str]:
     """Return the files below a directory of the run, at most so many; what has an excluded name goes to `excluded`."""
     paths: list[str] = []
-    if host.is_link(run.full(below)):
-        return paths
-    for name in sorted(host.list_dir(run.full(below)) or []):
-        path = os.path.join(below, name)
-        if len(paths) >= most or host.is_link(run.full(path)):
+    pending = [below]
+    while pending and len(paths) < most:
+        path = pending.pop()
+        if host.is_link(run.full(path)):
             continue  # a link may lead out of the run
-        if any(fnmatch.fnmatchcase(name, pattern) for pattern in exclude):
+        name = os.path.basename(path)
+        if path != below and any(fnmatch.fnmatchcase(name, pattern) for pattern in exclude):
             excluded.append(path)
-        elif host.is_dir(run.full(path)):
-            paths += _walk(host, run, path, exclude, excluded, most - len(paths))
+        elif path == below or host.is_dir(run.full(path)):
+            names = sorted(host.list_dir(run.full(path)) or [], reverse=True)
+            pending += [os.path.join(path, name) for name in names]
         else:
             paths.append(path)
     return paths

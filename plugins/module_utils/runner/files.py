@@ -7,7 +7,8 @@ import contextlib
 import errno
 import json
 import os
-from typing import Any
+import stat
+from typing import Any, BinaryIO
 
 from .._records.known import parse_json
 
@@ -27,6 +28,15 @@ def create(path: str, flags: int) -> int:
         owner = os.stat(os.path.dirname(path))
         os.fchown(descriptor, owner.st_uid, owner.st_gid)
     return descriptor
+
+
+def open_regular(path: str) -> BinaryIO:
+    """Open a regular file for reading, never through a link; raise OSError for anything else, such as a pipe."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return open(descriptor, "rb")
 
 
 def make_dir(path: str) -> None:
@@ -99,8 +109,7 @@ def _line(value: Any) -> bytes:
 def read_json(path: str) -> Any:
     """Return the JSON document of a file, None if it is absent or not JSON."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with open(descriptor, "rb") as stream:
+        with open_regular(path) as stream:
             return parse_json(stream.read())
     except OSError:
         return None

@@ -60,7 +60,7 @@ def _send(address: str, content: Mapping[str, Any]) -> None:
         try:
             with urllib.request.build_opener().open(request, timeout=TIMEOUT_S):
                 return
-        except (OSError, ValueError) as error:
+        except Exception as error:  # also those of http.client, which are of no common kind
             # Neither the address nor what a server says, either of which may hold a secret.
             reason = getattr(error, "code", None) or getattr(error, "reason", None) or type(error).__name__
             sys.stderr.write(f"muster: the notice of the end was not sent (try {attempt + 1} of {TRIES}): {reason}\n")

@@ -11,8 +11,10 @@ import time
 from collections.abc import Callable
 
 from .files import DEEPEST, DIRECTORY
+from .optional import optional
 
 
+@optional("giving files to their owner")
 def give_back(directory: str, seconds: float = math.inf, note_answer: Callable[[], None] = lambda: None) -> None:
     """Give all files below a directory, written by a container's root, to the directory's owner.
 

@@ -19,6 +19,7 @@ from .._records.job import Job
 from .._records.layout import HEARTBEAT, NODES, SITE
 from . import files
 from .locks import Lock
+from .optional import optional
 
 # Sites remove what is older than a day at the earliest.
 FRESH_S = 3600.0
@@ -40,6 +41,7 @@ class Upkeep:
         self._known: dict[str, tuple[int, bytes]] = {}  # by path: modified (ns), content
         self._next_fresh = 0.0
 
+    @optional("keeping the files of the run")
     def look(self) -> None:
         """Make again what was removed; once an hour, set the time of all files to now."""
         broken: list[str] = []
@@ -84,7 +86,7 @@ class Upkeep:
         try:
             modified = os.stat(path, follow_symlinks=False).st_mtime_ns
             if known is None or known[0] != modified:
-                with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as stream:
+                with files.open_regular(path) as stream:
                     self._known[path] = modified, stream.read()
         except FileNotFoundError:
             if known is not None:

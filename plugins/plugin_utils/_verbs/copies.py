@@ -15,7 +15,6 @@ from ansible import constants
 
 from ansible_collections.muster.train.plugins.module_utils._records.document import as_number
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
-from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._action.files import locked, replacement
 from .._results.collected import log_label, merge_logs
@@ -40,7 +39,7 @@ class FileCopier:
 
     def copy(self, file: Mapping[str, Any], local: Path) -> bool:
         """Copy one file; return whether it was (in check mode: would be) copied. Raise Unreachable."""
-        name = clean(f"{self._run.node}: {file['path']}")
+        name = one_line(f"{self._run.node}: {file['path']}")
         if file["stays"] is not None:
             self.warnings.append(f"{name} stays on the node: {one_line(file['stays'])}")
             return False

@@ -21,7 +21,8 @@ from ..._records.layout import LOGS
 from ..._records.nccl_log import RDMA, NcclLog, RankLog
 from ..._records.transport import FAIL, UNKNOWN, NodeTransport, TransportFinding
 from ..._text.spans import spans
-from .. import process_tree
+from .. import files, process_tree
+from ..optional import optional
 from .progress import stamp_of
 
 # What one look reads of all files together, the last one, and all looks of an attempt, in bytes: a block of 1 MiB
@@ -59,6 +60,7 @@ class NcclLogs:
         self._changed_at = time.monotonic()
         self._judged: tuple[object, ...] = ()
 
+    @optional("reading NCCL's logs")
     def look(self, pids: Sequence[int] | None, is_last: bool = False) -> None:
         """Read what is new and judge it; pids: of the ranks here, None where they are not known. Waits for storage."""
         if self._proof.missing:
@@ -121,7 +123,7 @@ class NcclLogs:
     def _read_file(self, path: str, file: _LogFile, limit: int) -> int:
         """Read what is new in a file, at most so many bytes; return how many those were."""
         count = 0
-        with contextlib.suppress(OSError), open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as log:
+        with contextlib.suppress(OSError), files.open_regular(path) as log:
             log.seek(file.offset)
             while count < limit and (block := log.read(min(BLOCK_BYTES, limit - count))):
                 file.parser.feed(block)

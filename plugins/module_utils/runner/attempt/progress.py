@@ -15,6 +15,7 @@ from ..._records.frozen import frozen
 from ..._records.known import parse_json
 from ..._records.run import Progress
 from ..._text.order import natural
+from .. import files
 
 TAIL_BYTES = 16 * 1024
 CHECKPOINTS = "checkpoints"
@@ -30,7 +31,7 @@ def parse_last(text: str) -> Progress | None:
 
 
 def _read(path: str, offset: int, size: int) -> str:
-    with open(path, "rb") as stream:
+    with files.open_regular(path) as stream:
         stream.seek(max(0, offset))
         return stream.read(size).decode("utf-8", "replace")
 
@@ -62,11 +63,11 @@ def read_stamps(
     output_dir: str, checkpoints: Sequence[str] = (), others: Iterable[tuple[str, os.stat_result]] = ()
 ) -> Stamps:
     """Return the stamps of the metrics, of what is in the directories of checkpoints, and of other files."""
-    files = {path: stamp_of(status) for path, status in (*_entries(checkpoints), *others)}
+    stamps = {path: stamp_of(status) for path, status in (*_entries(checkpoints), *others)}
     for path in _metrics(output_dir):
         with contextlib.suppress(OSError):
-            files[path] = stamp_of(os.stat(path))
-    return Stamps(files)
+            stamps[path] = stamp_of(os.stat(path))
+    return Stamps(stamps)
 
 
 def read_progress(output_dir: str, earlier: Stamps = NO_STAMPS, ranks: range | None = None) -> Progress | None:

@@ -21,6 +21,7 @@ from ..._records.job import Job
 from ..._records.layout import HANGS, HEARTBEAT
 from ..._records.run import Heartbeat
 from .. import files, process_tree
+from ..optional import optional
 from ..process import Process
 from ..stacks import take
 from .position import RankLook, positions_of
@@ -70,6 +71,7 @@ class Looker:
         answer, self._answer = self._answer, None
         return answer
 
+    @optional("looking at the ranks")
     def _look(self, number: int | None) -> None:
         pairs = take.find_ranks(self._job.run_id, self._run_dir)
         ranks = {rank: process for rank, process in pairs if rank is not None}
@@ -120,6 +122,7 @@ class Looker:
                 texts[f"rank_{look.rank:02d}_collectives.json"] = look.trace
         return texts
 
+    @optional("saving a look at the ranks")
     def _save(self, name: str) -> None:
         """Save the last look where `collect` finds it, in place of an earlier one, and then what the GPUs do.
 

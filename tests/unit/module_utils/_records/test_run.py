@@ -105,6 +105,12 @@ def test_any_metrics(pool: list[Any], seed: int) -> None:
         assert isinstance(last, Progress) == isinstance(document, dict)
 
 
+@pytest.mark.parametrize("step", ["1e308", "-1", "NaN", "Infinity", "9" * 30, "true", '"7"'])
+def test_a_number_that_is_none_of_steps_is_not_known(step: str) -> None:
+    last = parse_last(f'{{"step": {step}, "total_steps": {step}, "loss": 2.5}}\n')
+    assert last == Progress(loss=2.5)
+
+
 @pytest.mark.parametrize("text", ["[" * 5000, '{"a":' * 5000, "1" * 5000, "", None, "{", b"\xff", "NaN x"])
 def test_a_text_that_is_not_json_is_none(text: str | bytes | None) -> None:
     assert parse_json(text) is None or isinstance(parse_json(text), int)

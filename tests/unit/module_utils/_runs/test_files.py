@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._host.removal import remove_tree
 from ansible_collections.muster.train.plugins.module_utils._records.remaining import RemainingFile, RemainingFiles
 from ansible_collections.muster.train.plugins.module_utils._runs import files
+from ansible_collections.muster.train.tests.support import hostile_files
 
 TIMES = 2000
 # renameat2(2) with RENAME_EXCHANGE
@@ -58,6 +60,17 @@ def write(run_dir: Path, sizes: dict[str, int]) -> None:
     for name, size in sizes.items():
         (run_dir / "outputs" / name).parent.mkdir(parents=True, exist_ok=True)
         (run_dir / "outputs" / name).write_bytes(bytes(size))
+
+
+def test_a_file_that_lies_deeper_than_python_recurses_stays(run_dir: Path) -> None:
+    (run_dir / "outputs").mkdir(exist_ok=True)
+    hostile_files.make_deep(str(run_dir / "outputs" / "deep"))
+    host = Host()
+    listed, _remaining = files.list_files(host, files.RunPaths(str(run_dir)))
+    [deep] = [file for file in listed if file["path"].startswith("outputs/deep/")]
+    assert (deep["path"].count("/"), deep["sha256"]) == (hostile_files.DEPTH + 2, None)
+    assert deep["stays"].startswith(f"it lies more than {files.DEEPEST} directories deep: ")
+    assert remove_tree(host, str(run_dir)) is None
 
 
 def test_outputs_beyond_the_limit_stay_the_largest_first(run_dir: Path) -> None:

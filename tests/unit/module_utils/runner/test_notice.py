@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import socket
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._records.job import Job
 from ansible_collections.muster.train.plugins.module_utils._records.notice import address_of, is_sent
 from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, state_of
 
@@ -90,6 +92,40 @@ def test_a_server_that_is_away_changes_nothing(tmp_path: Path) -> None:
         f"(try {attempt} of 3)" for attempt in (1, 2, 3)
     ]
     assert "hook" not in "".join(lines)
+
+
+@pytest.mark.parametrize("answer", [b"\xff" * 64 + b"\n", b"", b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 200 + b"\r\n"])
+def test_what_does_not_speak_http_changes_nothing(tmp_path: Path, answer: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer_all, args=(server, answer), daemon=True)
+        thread.start()
+        secrets = {"HOOK": f"http://127.0.0.1:{server.getsockname()[1]}/t0ken"}
+        job = dataclasses.replace(make_job(tmp_path, FAILS), notice="secret:HOOK")
+        assert spawn(job, {"secrets": secrets}).wait(60) == 1
+    assert_not_sent(job)
+
+
+@pytest.mark.parametrize("sign", ["\x01", "\x7f", "\u0394", "\udcff"])
+def test_an_address_that_cannot_be_asked_changes_nothing(tmp_path: Path, sign: str) -> None:
+    job = dataclasses.replace(make_job(tmp_path, FAILS), notice="secret:HOOK")
+    assert spawn(job, {"secrets": {"HOOK": f"http://127.0.0.1:9/{sign}t0ken"}}).wait(60) == 1
+    assert_not_sent(job)
+
+
+def answer_all(server: socket.socket, answer: bytes) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            connection, _address = server.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(answer)
+
+
+def assert_not_sent(job: Job) -> None:
+    assert state_of(job)["phase"] == "failed"
+    log = Path(job.run_dir, "runner.log").read_text()
+    assert log.count(" of 3): ") == len(log.splitlines()) == 3
+    assert "t0ken" not in log
 
 
 def test_the_failure_of_the_runner_itself_is_sent(receiver: Receiver, tmp_path: Path) -> None:

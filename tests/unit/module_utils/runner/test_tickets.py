@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,14 @@ def test_a_ticket_that_is_not_renewed_expires(tmp_path: Path, clock: list[float]
 def test_a_ticket_that_cannot_be_read_keeps_nobody_out(content: str, tmp_path: Path) -> None:
     (tmp_path / f"{'0' * 32}.json").write_text(content)
     assert runs(tmp_path) == []
+
+
+def test_what_is_no_file_keeps_nobody_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "1.json")
+    (tmp_path / "2.json").mkdir()
+    assert runs(tmp_path) == []
+    tickets.remove_expired(str(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["2.json"]
 
 
 def test_a_queue_that_does_not_exist_is_empty(tmp_path: Path) -> None:

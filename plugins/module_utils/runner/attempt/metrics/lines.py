@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 
 from ...._records.run import Progress
+from ...optional import optional
 from . import keras
 from .pattern import MetricsPattern
 from .registry import FORMATS, LineFormat, is_candidate, without_controls
@@ -59,6 +60,7 @@ class PrintedMetrics:
         if self._skipped:
             self._parse(self._skipped, now)
 
+    @optional("reading the progress in the output")
     def _parse(self, line: str, now: float) -> None:
         text = without_controls(line)
         if self._pattern is not None and (progress := self._pattern.parse(text)):

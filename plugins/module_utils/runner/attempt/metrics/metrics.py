@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ...._records.job import Job
 from ...._records.run import Progress
+from ...optional import optional
 from .. import progress
 from ..progress import Stamps
 from .lines import PrintedMetrics, fill
@@ -55,6 +56,7 @@ class Metrics:
         """Read the last lines."""
         self._lines.close(now)
 
+    @optional("reading the progress")
     def look(self, is_last: bool = False) -> Progress | None:
         """Return the progress, None before there is any. Waits for the storage."""
         reported = progress.read_progress(self._output_dir, self._earlier, self._ranks)

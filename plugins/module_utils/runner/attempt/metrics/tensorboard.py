@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
+import sys
 from collections.abc import Iterator
 
 from ...._records.frozen import frozen
@@ -46,7 +47,8 @@ def parse_events(data: bytes) -> tuple[list[Scalar], int]:
             if begin + length + _SUM > len(data):
                 break
             scalars += _scalars(data[begin : begin + length])
-        place = begin + length + _SUM
+        # Of a damaged file the length may be more than can be sought.
+        place = min(begin + length + _SUM, sys.maxsize)
     return scalars, place
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import stat
@@ -10,6 +11,8 @@ import time
 from collections.abc import Iterator, Sequence
 
 from ...._records.run import Progress
+from ... import files
+from ...optional import optional
 from ..progress import Stamps
 from .lightning import parse_csv
 from .tensorboard import NAME, Scalar, parse_events, progress_of
@@ -69,7 +72,7 @@ class _Events:
 
     def read(self, path: str) -> Progress | None:
         """Return the progress after what was added."""
-        with open(path, "rb") as stream:
+        with files.open_regular(path) as stream:
             stream.seek(self._place)
             scalars, length = parse_events(stream.read(EVENT_BYTES))
         self._place += length
@@ -86,7 +89,7 @@ class _Events:
 
 
 def _read_csv(path: str) -> Progress | None:
-    with open(path, "rb") as stream:
+    with files.open_regular(path) as stream:
         start = stream.read(CSV_BYTES)
         size = os.fstat(stream.fileno()).st_size
         stream.seek(max(len(start), size - CSV_BYTES))
@@ -114,11 +117,13 @@ class Written:
             self._files = [path for path, _status in sorted(changed, key=lambda item: -item[1].st_mtime_ns)][:8]
             self._next_search = time.monotonic() + SEARCH_S
         for path in self._files:
-            try:
-                is_csv = os.path.basename(path) == CSV
-                progress = _read_csv(path) if is_csv else self._events.setdefault(path, _Events()).read(path)
-            except OSError:
-                continue
+            progress = self._read(path)
             if progress is not None:
                 return progress
+        return None
+
+    def _read(self, path: str) -> Progress | None:
+        with optional(f"reading {path!a}"), contextlib.suppress(OSError):
+            is_csv = os.path.basename(path) == CSV
+            return _read_csv(path) if is_csv else self._events.setdefault(path, _Events()).read(path)
         return None
