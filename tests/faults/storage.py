@@ -12,6 +12,12 @@ VERBS = "tests/integration/test_work_directories.py"
 
 STORAGE = [
     Row(
+        "a program leaves damaged files, pipes, links, or a thousand nested directories among its outputs",
+        "what cannot be read is left out, with a line in `runner.log`; `collect` names what it leaves on the node",
+        "unchanged",
+        tests=(f"{UNIT}/test_hostile_files.py::test_a_run_succeeds_although_its_files_cannot_be_read",),
+    ),
+    Row(
         "no inode is left during the run",
         "a stop request and the final state are written into files that exist since the start; where nothing can be "
         "written, `stop` signals the runner",
