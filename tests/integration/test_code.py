@@ -3,38 +3,19 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from ansible_collections.muster.train.tests.support.checkouts import git, make_checkout
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, WORKLOADS, Cluster
-from ansible_collections.muster.train.tests.support.play import PLAYBOOK, ROOT, Played, run_to_end
-from ansible_collections.muster.train.tests.support.real_hosts import environment
+from ansible_collections.muster.train.tests.support.code_plays import PLAY, play
+from ansible_collections.muster.train.tests.support.play import ROOT, Played
 
 needs_rsync = pytest.mark.skipif(shutil.which("rsync") is None, reason="rsync is not installed")
-
-PLAY = [
-    {
-        "hosts": "localhost",
-        "gather_facts": False,
-        "tasks": [{"ansible.builtin.include_role": {"name": "muster.train.code"}}],
-    }
-]
-
-
-def play(folder: Path, plays: list[dict[str, Any]], values: dict[str, str], *options: str) -> Played:
-    """Run plays on this machine."""
-    playbook = folder / "play.yml"
-    playbook.write_text(json.dumps(plays))
-    (folder / "values.json").write_text(json.dumps({"ansible_python_interpreter": sys.executable, **values}))
-    words = [*options, "-c", "local", "-e", f"@{folder / 'values.json'}", str(playbook)]
-    return run_to_end([*PLAYBOOK, *words], environment())
 
 
 def check_out(folder: Path, repo: str) -> Played:
@@ -52,8 +33,8 @@ def test_setup_changes_nothing_without_rsync_on_the_controller(tmp_path: Path, m
     """The role after this check would raise the limits of the nodes first."""
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     values = {"code_source": "rsync", "code_rsync_path": str(tmp_path), "code_dir": str(tmp_path / "code")}
-    setup = yaml.safe_load((ROOT / "playbooks" / "setup.yml").read_text())[1:2]
-    setup[0]["hosts"] = "localhost"
+    plays = yaml.safe_load((ROOT / "playbooks" / "setup.yml").read_text())
+    setup = [{**part, "hosts": "localhost"} for part in plays if part["name"] == "Set up the nodes"]
     played = play(tmp_path, setup, values, "-i", "localhost,")
     assert played.rc == 2
     assert "rsync is not in the PATH of the controller" in played.words
