@@ -24,6 +24,11 @@ def excluded_by(patterns: Iterable[str]) -> Excluded:
     return lambda path, is_dir: bool((directories if is_dir else files).fullmatch(path))
 
 
+def unknown_patterns(patterns: Iterable[str]) -> list[str]:
+    """Return the patterns that excluded_by ignores."""
+    return [pattern for pattern in patterns if _compile(pattern) is None]
+
+
 def _compile(pattern: str) -> tuple[str, bool] | None:
     """Return an expression for a whole path, and whether it is for directories only; None for what is ignored."""
     text = pattern[:-3] if pattern.endswith("/***") else pattern
