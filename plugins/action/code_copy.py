@@ -92,7 +92,7 @@ class ActionModule(Action):
         if unknown := unknown_patterns(args["excludes"]):
             raise UserError(
                 f"{node}: code_rsync_excludes: only rsync, which does not reach this node, knows {', '.join(unknown)}; "
-                "use *, **, ? and [...], without a backslash"
+                "use *, **, ? and [a-z], without a backslash"
             )
         original = read_original(Host(), args["src"], args["excludes"])
         if original.unreadable:
