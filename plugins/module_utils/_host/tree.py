@@ -46,10 +46,17 @@ def list_tree(host: Rooted, top: str, excluded: Callable[[str, bool], bool]) -> 
             if excluded(path, name.is_dir(follow_symlinks=False)):
                 listed.kept.update(_parents(path))
                 continue
-            with contextlib.suppress(FileNotFoundError):  # gone meanwhile
-                listed.entries[path] = _entry(name)
-                if listed.entries[path].kind == FOLDER:
-                    pending.append(path)
+            try:
+                entry = _entry(name)
+            except FileNotFoundError:  # gone meanwhile
+                continue
+            except OSError as error:  # in a directory that this user may list, but not enter
+                listed.unreadable[path] = error.strerror or str(error)
+                listed.kept.update(_parents(path))
+                continue
+            listed.entries[path] = entry
+            if entry.kind == FOLDER:
+                pending.append(path)
     return listed
 
 
@@ -125,7 +132,8 @@ def _replacement(place: str) -> Iterator[str]:
 
 
 def _write(path: str, content: IO[bytes], mode: int) -> None:
-    with open(path, "xb") as stream:
+    # Nobody else may read a private file, not even while it is written.
+    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as stream:
         while block := content.read(1024 * 1024):
             stream.write(block)
         os.fchmod(stream.fileno(), mode)

@@ -42,8 +42,11 @@ def read_original(host: Host, path: str, excludes: Iterable[str]) -> ListedTree:
 def compare_copy(
     host: Host, path: str, wanted: Mapping[str, TreeEntry], excludes: Iterable[str], delete: bool
 ) -> TreeDifference:
-    """Return how a copy differs. Only files that may be the same are read: what runs wrote there can be large."""
-    listed = list_tree(host, path, excluded_by(excludes))
+    """Return how a copy differs.
+
+    Only files that may be the same are read, and what is not to be deleted is not even listed: runs write there, too.
+    """
+    listed = list_tree(host, path, excluded_by(excludes) if delete else lambda name, _is_folder: name not in wanted)
     present = {
         name: entry._replace(content=host.sha256(f"{path}/{name}") or "")
         if entry.kind == FILE and name in wanted and entry == wanted[name]._replace(content="")

@@ -140,7 +140,7 @@ def test_large_files_that_only_the_node_has_are_not_read(source: Path, tmp_path:
     os.mkfifo(target / "pipe")  # a reader would wait
     with (target / "checkpoint.pt").open("wb") as stream:
         stream.truncate(1 << 40)  # an hour to read
-    assert copy(source, target) == NOTHING
+    assert copy(source, target, delete=True).removed == ["checkpoint.pt", "pipe"]
 
 
 def test_what_is_no_file_is_not_copied(source: Path, tmp_path: Path) -> None:
@@ -236,9 +236,13 @@ def test_what_cannot_be_read_is_known_before_anything_is_written() -> None:
     with open_folder() as folder:
         (folder / "private.key").touch(mode=0o600)
         (folder / "secret").mkdir(mode=0o700)
-        (folder / "train.py").touch()
-        unreadable = as_nobody(lambda: read_original(Host(), str(folder), []).unreadable)
-    assert list(unreadable) == ["secret", "private.key"]
+        (folder / "listed").mkdir()
+        (folder / "listed" / "a.py").touch()
+        (folder / "listed").chmod(0o744)
+        unreadable = as_nobody(lambda: [*read_original(Host(), str(folder), []).unreadable])
+        removed = as_nobody(lambda: compare_copy(Host(), str(folder), {}, [], delete=True).removed)
+    assert sorted(unreadable) == ["listed/a.py", "private.key", "secret"]
+    assert removed == ["private.key"]
 
 
 def test_a_file_that_grows_while_it_is_read_is_no_part_of_an_archive(
@@ -256,3 +260,41 @@ def test_a_file_that_grows_while_it_is_read_is_no_part_of_an_archive(
     monkeypatch.setattr(os, "fstat", edit)
     with pytest.raises(UserError, match="meanwhile"), code_archive(str(source), ["train.py"]):
         pass
+
+
+def test_a_directory_that_only_the_node_has_is_not_listed(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A data set beside the code can have millions of files."""
+    target = tmp_path / "copy"
+    copy(source, target)
+    (target / "dataset").mkdir()
+    real, listed = os.scandir, []
+
+    def scan(path: str) -> object:
+        listed.append(os.path.basename(path))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scan)
+    assert copy(source, target) == NOTHING
+    assert "pkg" in listed
+    assert "dataset" not in listed
+    copy(source, target, delete=True)
+    assert "dataset" in listed
+
+
+def test_nobody_else_can_read_a_private_file_while_it_is_written(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (source / "token").write_text("secret")
+    (source / "token").chmod(0o600)
+    real, modes = os.fchmod, []
+
+    def change(descriptor: int, mode: int) -> None:
+        modes.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+        real(descriptor, mode)
+
+    monkeypatch.setattr(os, "fchmod", change)
+    copy(source, tmp_path / "copy")
+    assert set(modes) == {0o600}
+    assert stat.S_IMODE((tmp_path / "copy" / "token").stat().st_mode) == 0o600
