@@ -28,8 +28,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._setup.copied_code im
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import one_line
 
 OPTIONS = {
-    "src": {"type": "str", "required": True},
-    "dest": {"type": "path", "required": True},
+    "src": {"type": "path", "required": True},
+    "dest": {"type": "str", "required": True},  # the node expands ~
     "excludes": {"type": "list", "elements": "str", "default": []},
     "delete": {"type": "bool", "default": False},
     "listing": {"type": "str"},
@@ -105,7 +105,9 @@ class ActionModule(Action):
         answer = self._run_on(node, options, variables)
         difference = TreeDifference(*json.loads(answer["difference"])) if "difference" in answer else None
         if difference and any(difference) and not self._task.check_mode:
-            with code_archive(args["src"], sorted([*difference.added, *difference.changed])) as archive:
+            # The node says what it lacks, but does not choose what it may read.
+            lacking = original.entries.keys() & {*difference.added, *difference.changed}
+            with code_archive(args["src"], sorted(lacking)) as archive:
                 if os.path.getsize(archive) > SMALL:
                     options["archive_file"] = self._put(archive, node)
                 else:

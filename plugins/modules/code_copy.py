@@ -19,7 +19,7 @@ description:
     node. Each file is replaced at once, with its mode and time. Of modes only whether the owner may execute a file is
     compared.
 options:
-  src: {description: Directory on the controller. Its content is copied., type: str, required: true}
+  src: {description: Directory on the controller. Its content is copied., type: path, required: true}
   dest: {description: Directory on the node., type: path, required: true}
   excludes:
     description: Patterns of what is not copied and not deleted, as rsync has them.
@@ -86,7 +86,7 @@ from ansible_collections.muster.train.plugins.module_utils._software.copied_tree
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
-            "src": {"type": "str", "required": True},
+            "src": {"type": "path", "required": True},
             "dest": {"type": "path", "required": True},
             "excludes": {"type": "list", "elements": "str", "default": []},
             "delete": {"type": "bool", "default": False},

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -14,6 +15,7 @@ import pytest
 from ansible_collections.muster.train.plugins.action.code_copy import SMALL
 from ansible_collections.muster.train.tests.support.code_plays import PLAY, play
 from ansible_collections.muster.train.tests.support.play import Played
+from ansible_collections.muster.train.tests.support.unprivileged import needs_root
 
 CONNECTION = '''
 DOCUMENTATION = """
@@ -115,3 +117,41 @@ def test_what_keeps_the_code_from_a_node_is_said(
     assert played.rc == 2, played.out
     assert message in played.words
     assert not (tmp_path / "node0" / "train.py").exists()
+
+
+@needs_root
+def test_only_the_head_must_be_able_to_write_a_shared_directory(source: Path, tmp_path: Path) -> None:
+    """The others may have mounted it so that they can only read."""
+    shared, python = tmp_path / "shared", tmp_path / "python3"
+    shared.mkdir()
+    mount = f"/bin/mount --bind {shared} {shared} && /bin/mount -o remount,bind,ro {shared}"
+    python.write_text(f"#!/bin/sh\nexec /usr/bin/unshare -m /bin/sh -c '{mount} && exec {sys.executable} \"$@\"' sh \"$@\"\n")
+    python.chmod(0o755)
+    choice = f"{{{{ '{sys.executable}' if inventory_hostname == 'node0' else '{python}' }}}}"
+    for options in (["--check"], []):
+        played = copy(tmp_path, *options, code_dir=str(shared), ansible_python_interpreter=choice)
+        assert played.rc == 0, played.out
+    assert played.changed["node1"] == 0
+    assert set(files(source)) < set(files(shared))
+
+
+def test_a_node_gets_no_file_that_is_not_part_of_the_code(source: Path, tmp_path: Path) -> None:
+    """What a node answers decides which files it gets, and a node may be in other hands."""
+    liar = tmp_path / "python3"
+    answer = {"changed": True, "difference": json.dumps([["../absent.key", "train.py"], [], []])}
+    liar.write_text(f"#!/bin/sh\necho '{json.dumps(answer)}'\n")
+    liar.chmod(0o755)
+    task = {"muster.train.code_copy": {"src": str(source), "dest": str(tmp_path / "copy")}}
+    given = {"ansible_connection": "exec", "ansible_python_interpreter": str(liar)}
+    played = play(tmp_path, [{**PLAY[0], "hosts": "all", "tasks": [task]}], given, *NODES)
+    # It would be an error that the file is absent.
+    assert played.rc == 0, played.out
+
+
+def test_home_is_that_of_the_node(source: Path, tmp_path: Path) -> None:
+    arguments = {"src": str(source), "dest": "~/copy"}
+    task = {"muster.train.code_copy": arguments, "environment": {"HOME": str(tmp_path / "home")}}
+    plays = [{**PLAY[0], "hosts": "node0", "tasks": [task]}]
+    played = play(tmp_path, plays, {"ansible_connection": "exec"}, *NODES)
+    assert played.rc == 0, played.out
+    assert files(tmp_path / "home" / "copy") == files(source)

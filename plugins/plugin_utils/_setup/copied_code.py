@@ -39,7 +39,7 @@ def parse_rsync(lines: Iterable[str]) -> TreeDifference:
 
 def show_difference(difference: TreeDifference, src: str, dest: str, way: str) -> str:
     """Return the text that --diff shows."""
-    lines = [f"{src} -> {dest} ({way})"]
+    lines = [clean(f"{src} -> {dest} ({way})")]
     for word, paths in difference._asdict().items():
         lines += [f"{word:<9}{clean(path)}" for path in paths[:SHOWN]]
         if len(paths) > SHOWN:
