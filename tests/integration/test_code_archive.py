@@ -125,7 +125,9 @@ def test_only_the_head_must_be_able_to_write_a_shared_directory(source: Path, tm
     shared, python = tmp_path / "shared", tmp_path / "python3"
     shared.mkdir()
     mount = f"/bin/mount --bind {shared} {shared} && /bin/mount -o remount,bind,ro {shared}"
-    python.write_text(f"#!/bin/sh\nexec /usr/bin/unshare -m /bin/sh -c '{mount} && exec {sys.executable} \"$@\"' sh \"$@\"\n")
+    python.write_text(
+        f'#!/bin/sh\nexec /usr/bin/unshare -m /bin/sh -c \'{mount} && exec {sys.executable} "$@"\' sh "$@"\n'
+    )
     python.chmod(0o755)
     choice = f"{{{{ '{sys.executable}' if inventory_hostname == 'node0' else '{python}' }}}}"
     for options in (["--check"], []):

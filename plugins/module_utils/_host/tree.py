@@ -132,7 +132,7 @@ def _replacement(place: str) -> Iterator[str]:
 
 
 def _write(path: str, content: IO[bytes], mode: int) -> None:
-    # Nobody else may read a private file, not even while it is written.
+    # No other user may read a private file, not even while it is written.
     with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as stream:
         while block := content.read(1024 * 1024):
             stream.write(block)

@@ -11,7 +11,7 @@ Excluded = Callable[[str, bool], bool]
 NOTHING = r"(?!)"
 RANGE = re.escape("-")
 _WILD = re.compile(r"\*{2,}|\*|\?|\[[!^]?[^/][^\]/]*\]")
-# An escape, a class of characters, an include, the end of all patterns before, and what nobody means.
+# An escape, a class of characters, an include, the end of all patterns before, and what has no use.
 _ONLY_RSYNC = re.compile(r"\\|\[:|^\+ |^!$|\*{4}|^//")
 
 

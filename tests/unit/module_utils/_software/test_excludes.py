@@ -34,7 +34,23 @@ PATHS = ["a", "ab", "d/a", "d/e/a", "d/e/f.py", "e/a", "d.py", "d/[x]", "f-1/a",
             "d/**",
             "**/a",
         ),
-        *("e/***", "/e/***", "*/", "d/e/a", "/d/*/a", "/**", "f-[0-9]/", "", "/", "**", "d**a", "[x]", "d/e/d", "- a", "- d/"),
+        *(
+            "e/***",
+            "/e/***",
+            "*/",
+            "d/e/a",
+            "/d/*/a",
+            "/**",
+            "f-[0-9]/",
+            "",
+            "/",
+            "**",
+            "d**a",
+            "[x]",
+            "d/e/d",
+            "- a",
+            "- d/",
+        ),
     ],
 )
 def test_what_rsync_does_not_copy(pattern: str, tmp_path: Path) -> None:
@@ -63,7 +79,9 @@ def test_no_pattern_is_an_exception(pattern: str) -> None:
     assert excluded_by([pattern, "b"])("b", False) is True
 
 
-@pytest.mark.parametrize("pattern", ["+ a", "!", "[[:alpha:]]", "[a[:digit:]]", "d[", "d[/]e", "d/****", "//a", "a\\*", "/"])
+@pytest.mark.parametrize(
+    "pattern", ["+ a", "!", "[[:alpha:]]", "[a[:digit:]]", "d[", "d[/]e", "d/****", "//a", "a\\*", "/"]
+)
 def test_what_only_rsync_understands_is_known(pattern: str) -> None:
     """A wrong guess would copy or delete another file than rsync does."""
     assert unknown_patterns([pattern, "b", "[ab]"]) == [pattern]
