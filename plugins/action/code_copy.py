@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,8 @@ class ActionModule(Action):
             "group": False,
             "delete": args["delete"],
             # Without the times of directories, because every file written into one changes its time.
-            "rsync_opts": ["--omit-dir-times", *(f"--exclude={pattern}" for pattern in args["excludes"])],
+            # Quoted, because synchronize makes one line of all options and splits it as a shell does.
+            "rsync_opts": ["--omit-dir-times", *(shlex.quote(f"--exclude={pattern}") for pattern in args["excludes"])],
             # For example the inventory's known_hosts file.
             "use_ssh_args": True,
         }

@@ -208,3 +208,19 @@ def test_ranks_can_start_in_a_directory_of_the_run(writer: Cluster, program: dic
     collected = writer.experiments / RUN_ID / "outputs"
     assert (collected / "lightning_logs" / "version_0" / "hparams.yaml").is_file()
     assert (collected / "node_1" / "lightning_logs" / "version_1" / "hparams.yaml").is_file()
+
+
+@needs_rsync
+def test_a_pattern_with_a_blank_is_one_pattern(tmp_path: Path) -> None:
+    for name in ("my data", "my", "code"):
+        (tmp_path / "source" / name).mkdir(parents=True)
+        (tmp_path / "source" / name / "file").touch()
+    values = {
+        "code_source": "rsync",
+        "code_rsync_path": str(tmp_path / "source"),
+        "code_dir": str(tmp_path / "copy"),
+        "code_rsync_excludes": ["my data/"],
+    }
+    played = play(tmp_path, PLAY, values, "-i", "localhost,")
+    assert played.rc == 0, played.out
+    assert {path.name for path in (tmp_path / "copy").iterdir()} == {"my", "code", ".muster-code.json"}
