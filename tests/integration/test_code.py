@@ -3,38 +3,19 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from ansible_collections.muster.train.tests.support.checkouts import git, make_checkout
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, WORKLOADS, Cluster
-from ansible_collections.muster.train.tests.support.play import PLAYBOOK, ROOT, Played, run_to_end
-from ansible_collections.muster.train.tests.support.real_hosts import environment
+from ansible_collections.muster.train.tests.support.code_plays import PLAY, play
+from ansible_collections.muster.train.tests.support.play import ROOT, Played
 
 needs_rsync = pytest.mark.skipif(shutil.which("rsync") is None, reason="rsync is not installed")
-
-PLAY = [
-    {
-        "hosts": "localhost",
-        "gather_facts": False,
-        "tasks": [{"ansible.builtin.include_role": {"name": "muster.train.code"}}],
-    }
-]
-
-
-def play(folder: Path, plays: list[dict[str, Any]], values: dict[str, str], *options: str) -> Played:
-    """Run plays on this machine."""
-    playbook = folder / "play.yml"
-    playbook.write_text(json.dumps(plays))
-    (folder / "values.json").write_text(json.dumps({"ansible_python_interpreter": sys.executable, **values}))
-    words = [*options, "-c", "local", "-e", f"@{folder / 'values.json'}", str(playbook)]
-    return run_to_end([*PLAYBOOK, *words], environment())
 
 
 def check_out(folder: Path, repo: str) -> Played:
@@ -52,8 +33,8 @@ def test_setup_changes_nothing_without_rsync_on_the_controller(tmp_path: Path, m
     """The role after this check would raise the limits of the nodes first."""
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     values = {"code_source": "rsync", "code_rsync_path": str(tmp_path), "code_dir": str(tmp_path / "code")}
-    setup = yaml.safe_load((ROOT / "playbooks" / "setup.yml").read_text())[1:2]
-    setup[0]["hosts"] = "localhost"
+    plays = yaml.safe_load((ROOT / "playbooks" / "setup.yml").read_text())
+    setup = [{**part, "hosts": "localhost"} for part in plays if part["name"] == "Set up the nodes"]
     played = play(tmp_path, setup, values, "-i", "localhost,")
     assert played.rc == 2
     assert "rsync is not in the PATH of the controller" in played.words
@@ -227,3 +208,19 @@ def test_ranks_can_start_in_a_directory_of_the_run(writer: Cluster, program: dic
     collected = writer.experiments / RUN_ID / "outputs"
     assert (collected / "lightning_logs" / "version_0" / "hparams.yaml").is_file()
     assert (collected / "node_1" / "lightning_logs" / "version_1" / "hparams.yaml").is_file()
+
+
+@needs_rsync
+def test_a_pattern_with_a_blank_is_one_pattern(tmp_path: Path) -> None:
+    for name in ("my data", "my", "code"):
+        (tmp_path / "source" / name).mkdir(parents=True)
+        (tmp_path / "source" / name / "file").touch()
+    values = {
+        "code_source": "rsync",
+        "code_rsync_path": str(tmp_path / "source"),
+        "code_dir": str(tmp_path / "copy"),
+        "code_rsync_excludes": ["my data/"],
+    }
+    played = play(tmp_path, PLAY, values, "-i", "localhost,")
+    assert played.rc == 0, played.out
+    assert {path.name for path in (tmp_path / "copy").iterdir()} == {"my", "code", ".muster-code.json"}

@@ -15,9 +15,10 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.phases import ENDED
 from ansible_collections.muster.train.tests.support import k8s_lab
-from ansible_collections.muster.train.tests.support.cluster import RUN_ID
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, WORKLOADS
 from ansible_collections.muster.train.tests.support.jobs import wait_for
 from ansible_collections.muster.train.tests.support.k8s_lab import Lab
+from ansible_collections.muster.train.tests.support.play import Played
 from ansible_collections.muster.train.tests.support.pod_nodes import NAME, PodNodes
 
 pytestmark = [
@@ -105,6 +106,43 @@ def test_the_command_of_shell_enters_the_pod(pods: PodNodes) -> None:
     begin = ["kubectl", *login, "exec", "--stdin", "--tty", NODES[1], "--"]
     assert answer["argv"][: len(begin)] == begin
     assert pods.inside(NODES[1], *answer["argv"][len(begin) : -1], "hostname").strip() == NODES[1]
+
+
+def test_code_comes_to_pods_without_rsync(pods: PodNodes, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    (source / "package").mkdir(parents=True)
+    for number in range(500):
+        (source / "package" / f"module{number}.py").write_text(f"NUMBER = {number}\n")
+    (source / "sleeper.py").write_text((WORKLOADS / "sleeper.py").read_text())
+    code = {
+        "code_source": "rsync",
+        "code_rsync_path": str(source),
+        "code_rsync_excludes": ["*.pt"],
+        "code_rsync_delete": True,
+        "launch_code_dir": f"{pods.workdir}/code",
+    }
+
+    def set_up(*options: str) -> Played:
+        done = pods.play("playbooks/setup.yml", "--tags", "code", "-e", json.dumps(code), *options)
+        assert done.rc == 0, done.out
+        return done
+
+    first = set_up()
+    assert [first.changed[name] for name in NODES] == [3, 3], first.out
+    second = set_up()
+    assert [second.changed[name] for name in NODES] == [0, 0], second.out
+
+    pods.inside(NODES[0], "touch", f"{pods.workdir}/code/kept.pt")
+    (source / "package" / "module7.py").write_text("NUMBER = 8\n")
+    (source / "package" / "module8.py").unlink()
+    predicted = set_up("--check", "--diff")
+    assert "(archive)\nchanged  package/module7.py\nremoved  package/module8.py\n" in predicted.out, predicted.out
+    launched = pods.launch(sync=True, follow=True, script_args=["--seconds", "1"], **LIGHT, **code)
+    assert launched.rc == 0, launched.out
+    for name in NODES:
+        show = f"cd {pods.workdir}/code/package && cat module7.py && ls | wc -l"
+        assert pods.inside(name, "sh", "-c", show).split() == ["NUMBER", "=", "8", "499"]
+    assert pods.inside(NODES[0], "ls", f"{pods.workdir}/code/kept.pt")
 
 
 def test_a_deleted_pod_ends_the_run_with_its_name(pods: PodNodes) -> None:

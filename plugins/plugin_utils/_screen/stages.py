@@ -47,8 +47,8 @@ STAGES = {
 
 
 def is_own(action: str) -> bool:
-    """Whether a task is one of the collection's: it reports by itself what it changed."""
-    return action.startswith(PREFIX)
+    """Whether a task is one of the collection's: it reports by itself what it changed, except for a copy."""
+    return action.startswith(PREFIX) and action != f"{PREFIX}code_copy"
 
 
 def stage_line(done: str, answered: Sequence[str], missing: Mapping[str, Sequence[str]], seconds: float) -> str:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
+import os
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -23,6 +25,7 @@ from ansible_collections.muster.train.plugins.module_utils._host.host import Hos
 from ansible_collections.muster.train.plugins.module_utils._host.probe import run_probes
 from ansible_collections.muster.train.plugins.module_utils._memlock import info
 from ansible_collections.muster.train.plugins.module_utils._software.code import read_code
+from ansible_collections.muster.train.plugins.module_utils._software.copied_tree import why_not_written
 from ansible_collections.muster.train.plugins.module_utils._software.files import read_config
 from ansible_collections.muster.train.plugins.module_utils._system.kernel_log import read_kernel_log
 from ansible_collections.muster.train.plugins.module_utils._system.sudo import read_sudo
@@ -138,6 +141,9 @@ def of_engines(roots: Callable[[], Path]) -> Iterator[Message]:
 
 
 def messages(roots: Callable[[], Path]) -> Iterator[Message]:
+    for number in (errno.ENOSPC, errno.EACCES, errno.ENOTEMPTY):
+        error = OSError(number, os.strerror(number), "/workspace/code/train.py")
+        yield f"a copy of the code: {errno.errorcode[number]}", [why_not_written(error, "1000680000")]
     for name, manifest in RDMA.items():
         yield f"RDMA: {name}", of_rdma(manifest, roots())
     for name, manifest in test_uverbs.CLOSED.items():

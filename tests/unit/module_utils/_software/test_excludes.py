@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._software.excludes import excluded_by
+from ansible_collections.muster.train.plugins.module_utils._software.excludes import excluded_by, unknown_patterns
 
 PATHS = ["a", "ab", "d/a", "d/e/a", "d/e/f.py", "e/a", "d.py", "d/[x]", "f-1/a", "e/d/a", "d/e/d/e/a"]
 
@@ -34,7 +34,23 @@ PATHS = ["a", "ab", "d/a", "d/e/a", "d/e/f.py", "e/a", "d.py", "d/[x]", "f-1/a",
             "d/**",
             "**/a",
         ),
-        *("e/***", "/e/***", "*/", "d/e/a", "/d/*/a", "/**", "f-[0-9]/", "", "/", "**", "d**a", "[x]", "d/e/d"),
+        *(
+            "e/***",
+            "/e/***",
+            "*/",
+            "d/e/a",
+            "/d/*/a",
+            "/**",
+            "f-[0-9]/",
+            "",
+            "/",
+            "**",
+            "d**a",
+            "[x]",
+            "d/e/d",
+            "- a",
+            "- d/",
+        ),
     ],
 )
 def test_what_rsync_does_not_copy(pattern: str, tmp_path: Path) -> None:
@@ -61,3 +77,12 @@ def test_what_rsync_does_not_copy(pattern: str, tmp_path: Path) -> None:
 def test_no_pattern_is_an_exception(pattern: str) -> None:
     assert isinstance(excluded_by([pattern, "b"])("b", False), bool)
     assert excluded_by([pattern, "b"])("b", False) is True
+
+
+@pytest.mark.parametrize(
+    "pattern", ["+ a", "!", "[[:alpha:]]", "[a[:digit:]]", "d[", "d[/]e", "d/****", "//a", "a\\*", "/"]
+)
+def test_what_only_rsync_understands_is_known(pattern: str) -> None:
+    """A wrong guess would copy or delete another file than rsync does."""
+    assert unknown_patterns([pattern, "b", "[ab]"]) == [pattern]
+    assert excluded_by([pattern])("b", False) is False

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ansible_collections.muster.train.plugins.module_utils._records.file_tree import TreeDifference
 from ansible_collections.muster.train.plugins.plugin_utils._request.memory_limit import parse_limit
+from ansible_collections.muster.train.plugins.plugin_utils._setup.copied_code import ARCHIVE, show_difference
 from ansible_collections.muster.train.plugins.plugin_utils._setup.memlock_engine import ENGINE_FILE
 from ansible_collections.muster.train.plugins.plugin_utils._setup.teardown import lines
 from ansible_collections.muster.train.tests.support.memlock_parts import MIB, node, planned
@@ -15,6 +17,8 @@ from ansible_collections.muster.train.tests.unit.plugin_utils._setup import test
 
 
 def messages() -> Iterator[Message]:
+    edit = TreeDifference(["package", "package/words.py"], ["train.py"], ["old.py"])
+    yield "code: a difference", [show_difference(edit, "/home/ann/mymodel", "/workspace/code", ARCHIVE)]
     yield "container: refused", [test_compose.refusal(**options) for options in test_compose.REFUSED]
     for name, facts in {**test_memlock.IN_USE, "a container without GPUs": test_memlock.WITH_WEB}.items():
         yield f"memlock: {name}", planned(facts)["pending"]
