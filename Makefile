@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 STAGE := python tools/stage.py run
 # Tests wait for most of their time, so two files run at a time, in the order of collection.
 PYTEST := pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder
-STAGES := test-slow test-local test-hosts test-cores test-slurm test-k8s faults workloads mutations mutations-gate sanity importer lint-ansible
+STAGES := test-slow test-local test-hosts test-cores test-slurm test-k8s faults simulation workloads mutations mutations-gate sanity importer lint-ansible
 
 .PHONY: help launch unit test test-all screens $(STAGES) stages lint format build cluster cluster-down k8s-lab k8s-lab-down docs changelog clean link dev engine
 .DELETE_ON_ERROR:
@@ -112,6 +112,9 @@ cluster-down: dev ## remove the hosts of make cluster
 
 faults: dev ## stage: inject every fault into gangs of runners and measure
 	$(STAGE) $@ python tests/faults/suite.py --rounds 10 --injections 100 --kills 50 --races 50 --torch 3 --json .cache/faults.json
+
+simulation: dev ## stage: 20,000 histories of gangs in a simulated world
+	$(STAGE) $@ python tests/simulation/suite.py --histories 20000
 
 mutations: dev ## stage: break each role on hosts in containers: its scenario must notice
 	$(STAGE) $@ pytest tests/integration/mutations.py --timeout=1200

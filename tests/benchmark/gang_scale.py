@@ -34,6 +34,7 @@ from ansible_collections.muster.train.plugins.module_utils.runner import files
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.base import Gang, heartbeat_s, report_of
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.head import Head
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.member import Member
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.network import GangNetwork
 from ansible_collections.muster.train.plugins.module_utils.runner.supervisor import HEARTBEAT_S, TICK_S
 from ansible_collections.muster.train.tests.support.gang import KEY, make_gang
 
@@ -71,7 +72,7 @@ def turn(selector: selectors.BaseSelector, gangs: list[Gang]) -> None:
 def lead(job: Job, word: Connection) -> None:
     """Be the head: say the head's CPU seconds and memory each time it is asked."""
     selector = selectors.DefaultSelector()
-    head = Head(job, KEY.encode(), selector)
+    head = Head(job, KEY.encode(), selector, GangNetwork())
     selector.register(word, selectors.EVENT_READ, lambda _events: None)
     word.send("listens")
     written_s = heartbeat_s(job.nnodes, job.gang.lost_after)
@@ -162,9 +163,9 @@ def measure(count: int, strangers: int, home: Path) -> dict[str, Any]:
         mine = others.enter_context(beside(lead, jobs[0]))
         if strangers:
             others.enter_context(beside(crowd, jobs[0].gang.port, strangers))
-        members: list[Gang] = [Member(job, KEY.encode(), selector) for job in jobs[1:-1]]
+        members: list[Gang] = [Member(job, KEY.encode(), selector, GangNetwork()) for job in jobs[1:-1]]
         until(lambda: all("joined" in member.waiting_reason() for member in members), selector, members)
-        members.append(Member(jobs[-1], KEY.encode(), selector))
+        members.append(Member(jobs[-1], KEY.encode(), selector, GangNetwork()))
         go = until(lambda: ordered(members, "go"), selector, members)
         for member in members:
             member.orders.clear()

@@ -46,12 +46,53 @@ Measured on {cores} cores with Python {python} and torch {torch}.
 | fault | passed | median (s) | worst (s) | bound (s) |
 |---|---|---|---|---|
 """
+SIMULATION = """
+## What the simulation has found
+
+Real rounds try few orders of messages. `make simulation` runs the code of the runners in a world
+with a virtual clock and network ([tests/simulation](../tests/simulation/README.md)). Each defect is fixed; its command
+fails again where the defect is put back. The tests are in
+[test_simulation](../tests/unit/module_utils/runner/gang/test_simulation.py), which the commands call TESTS.
+
+| defect | what it would have done | found by | command |
+|---|---|---|---|
+"""
+# The defect, what it would have done, what found it, and the tests that fail with it.
+DEFECTS = (
+    (
+        "a node that was cut off as its order to start was sent read it after it had been given up, and obeyed",
+        "its ranks start beside those of the spare, and both write the same checkpoint",
+        "a rank that starts on a node that was given up: the 130th history, after 3 s of CPU",
+        "given_up",
+    ),
+    (
+        "the head ended alone where not all nodes had answered a stop",
+        "`stopped` on the head, while all other nodes say `failed` for the reason that the head had known",
+        "nodes that contradict the head",
+        "not_all_nodes_answer",
+    ),
+    (
+        "a node that had succeeded and was cut off while the end travelled called the run lost",
+        "without the head, `status` shows `lost` of a run that has succeeded",
+        "nodes that contradict the head",
+        "end_travels",
+    ),
+    (
+        "a spare that came after the end, or was stopped before it reached the head, gave a verdict on the run",
+        "without the head, `status` shows `failed` of a run that has succeeded",
+        "nodes that contradict the head",
+        "spare_that_comes_after",
+    ),
+)
 
 
 def page(figures: Mapping[str, Any]) -> str:
     """Return the page's text; figures is what the suite writes as JSON."""
     middle = MIDDLE.format(**figures["machine"])
-    return HEAD + "".join(map(_row, ROWS)) + middle + "".join(map(_figure, figures["figures"]))
+    defects = SIMULATION + "".join(
+        f"| {' | '.join(cells)} | `pytest TESTS -k {tests}` |\n" for *cells, tests in DEFECTS
+    )
+    return HEAD + "".join(map(_row, ROWS)) + middle + "".join(map(_figure, figures["figures"])) + defects
 
 
 def _row(row: Row) -> str:

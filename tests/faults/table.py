@@ -112,8 +112,8 @@ ROWS = [
     ),
     Row(
         "the same, with `max_restarts` and a spare",
-        "once the lost node must have ended itself, all nodes start again at the next port, and the spare takes "
-        "its rank. A frozen node, or ranks that ignore SIGTERM under a killed runner, may still write then",
+        "once the lost node must have ended itself, all start again at the next port, and the spare takes its rank. A "
+        "frozen node, or ranks that ignore SIGTERM under a killed runner, may still write then, but start nothing",
         "that of the last attempt",
         (
             Fault(

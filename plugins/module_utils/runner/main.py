@@ -15,6 +15,7 @@ from .._records.layout import HANGS, HEARTBEAT, NODES, STATE, TELEMETRY
 from . import files, shared_outputs, tickets
 from .claim import Refused
 from .claim import take as take_claim
+from .machine import Machine
 from .notice import send_end
 from .requests import StopRequests
 from .supervisor import Supervisor
@@ -63,7 +64,7 @@ def main(argv: list[str]) -> int:
         tickets.remove(tickets.queue_path(job.workdir, job.node, job.slot), nonce)
     _lay_out(job, run_dir)
     try:
-        return Supervisor(job, run_dir, private, requests, Upkeep(job, run_dir, locks)).run()
+        return Supervisor(job, run_dir, private, requests, Upkeep(job, run_dir, locks), Machine()).run()
     finally:  # also of a run whose runner failed
         send_end(job, files.read_json(os.path.join(run_dir, STATE)), private.get("secrets") or {})
 

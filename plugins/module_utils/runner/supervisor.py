@@ -6,9 +6,6 @@ from __future__ import annotations
 import functools
 import math
 import os
-import selectors
-import signal
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,15 +13,14 @@ from .._records.job import Job
 from .._records.likeness import Likeness
 from .._records.run import Heartbeat, StopRequest
 from .._text.stamps import utc
-from . import files, process_tree
+from . import files
 from .attempt.attempt import Attempt
-from .attempt.child import adopt_orphans, wake_at_signals
 from .attempt.prepared import lay_out
-from .disk import Answer, DiskThread
+from .disk import Answer
 from .environment import environments_of
 from .gang.base import Gang, end_order, heartbeat_s, likeness_of_end, report_of
-from .gang.join import join_gang
 from .last_state import LastState
+from .machine import Machine
 from .outcome import end_of, judgments, outcome_of, write_judgments
 from .ownership import give_back
 from .requests import StopRequests
@@ -48,14 +44,17 @@ DRAIN_S = 2.0
 class Supervisor:
     """One launch of one job on this node, once it holds the locks."""
 
-    def __init__(self, job: Job, run_dir: str, private: dict[str, Any], requests: StopRequests, upkeep: Upkeep) -> None:
+    def __init__(
+        self, job: Job, run_dir: str, private: dict[str, Any], requests: StopRequests, upkeep: Upkeep, machine: Machine
+    ) -> None:
         self.job = job
         self.run_dir = run_dir
         self._private = private
         self._requests = requests
         self._upkeep = upkeep
-        self._selector = selectors.DefaultSelector()
-        self._disk = DiskThread()
+        self._machine = machine
+        self._clock = machine.network.clock
+        self._disk = machine.disk
         self._last_state = LastState(run_dir, self._disk, upkeep, requests, job.disk_wait)
         self._attempt: Attempt | None = None
         self._request: StopRequest | None = None
@@ -77,15 +76,12 @@ class Supervisor:
             self._last_state.write(state, "stopped", why="stopped before it started", end=end)
             self._last_state.wait(state)
             return 0
-        adopt_orphans()
-        wake_at_signals(self._selector)
-        self._disk.wake(self._selector)
+        self._machine.prepare()
         try:
             return self._follow_gang(state)
         except Exception as error:
             # A bug, but the run must neither hang nor look lost because of it.
-            for process in process_tree.descendants(os.getpid()):
-                process_tree.send(process, signal.SIGKILL)
+            self._machine.kill_all()
             why = f"the runner itself failed: {type(error).__name__}: {error}"
             self._last_state.write(state, "failed", why=why, likeness=int(Likeness.OWN))
             self._last_state.wait(state)
@@ -94,7 +90,7 @@ class Supervisor:
     def _follow_gang(self, state: State) -> int:
         """Join the gang and follow its orders to the end; return the exit code."""
         try:
-            gang = join_gang(self.job, str(self._private.get("key") or "").encode(), self._selector)
+            gang = self._machine.join(self.job, str(self._private.get("key") or "").encode())
         except OSError as error:
             endpoint = f"{self.job.rendezvous.address} port {self.job.gang.port}"
             why = f"the head cannot listen on {endpoint} for the other nodes: {error.strerror}"
@@ -113,30 +109,30 @@ class Supervisor:
             elif order["type"] == "end":
                 break
         written = self._write_end(state, gang, phase, fields, order)
-        deadline = time.monotonic() + DRAIN_S
+        deadline = self._clock() + DRAIN_S
         while not written.done and self._turn(gang) < deadline:
             pass
         while not gang.leave():  # the others must not wait for this node's storage
             self._turn(gang)
-        state.write_nodes(gang.statuses(time.monotonic()))
+        state.write_nodes(gang.statuses(self._clock()))
         self._last_state.wait(state)
         gang.close()  # not earlier: by its end the head sees that this runner has exited
         return 0 if state.phase in ("succeeded", "stopped") else 1
 
     def _turn(self, gang: Gang) -> float:
         """Handle what has arrived, waiting at most one tick; return the time."""
-        for key, events in self._selector.select(TICK_S):
+        for key, events in self._machine.selector.select(TICK_S):
             key.data(events)
         self._disk.check()
-        now = time.monotonic()
+        now = self._clock()
         gang.stalled_s = int(self._disk.stalled_s(now))
         gang.tick(now)
         return now
 
-    def _wait_for_disk(self, gang: Gang, answer: Answer, seconds: float, *orders: str) -> None:
-        """Take turns until the storage has answered, one of these orders has come, or so many seconds have passed."""
-        deadline = time.monotonic() + seconds
-        while not answer.done and not any(order["type"] in orders for order in gang.orders):
+    def _wait_until(self, gang: Gang, is_met: Callable[[], bool], seconds: float, *orders: str) -> None:
+        """Take turns until a condition is met, one of these orders has come, or so many seconds have passed."""
+        deadline = self._clock() + seconds
+        while not is_met() and not gang.has_order(*orders):
             now = self._turn(gang)
             self._handle_request(gang, self._requests.poll(self._disk), now)
             if now >= deadline:
@@ -148,7 +144,7 @@ class Supervisor:
             self._report_waiting(state, gang, now)
             request = self._requests.poll(self._disk)
             if not self._handle_request(gang, request, now) and now >= self._stop_deadline:
-                return end_order("stopped", "stop requested; not all nodes have answered")
+                gang.end_unanswered("stop requested; not all nodes have answered")
         return gang.orders.popleft()
 
     def _report_waiting(self, state: State, gang: Gang, now: float) -> None:
@@ -164,18 +160,21 @@ class Supervisor:
         """Make one attempt with the node rank of this job; return its phase and the state's fields."""
         environment, outside = environments_of(job, self._private)
         made = self._disk.ask(functools.partial(lay_out, job, self.run_dir, outside or environment))
-        self._wait_for_disk(gang, made, job.disk_wait, "stop", "end")
+        self._wait_until(gang, lambda: gang.may_start, math.inf, "stop", "end")
+        self._wait_until(gang, lambda: made.done, job.disk_wait, "stop", "end")
         fields = {"attempt": number, "node_rank": job.node_rank, "first_rank": job.first_rank, **NOT_ENDED}
-        aside = self._telemetry.start()
-        try:
-            attempt = self._attempt = Attempt(
-                job, self.run_dir, number, environment, made.result(), self._disk, self._selector, aside, outside
-            )
-        except OSError as error:
-            if gang.orders and not made.done:
-                phase, why = "stopped", f"stopped before it started: {gang.orders[0].get('why')}"
-            else:
+        attempt: Attempt | None = None
+        if gang.has_order("stop", "end"):
+            phase, why = "stopped", f"stopped before it started: {gang.orders[0].get('why')}"
+        else:
+            aside = self._telemetry.start()
+            try:
+                attempt = self._attempt = self._machine.start_attempt(
+                    job, self.run_dir, number, environment, made.result(), aside, outside
+                )
+            except OSError as error:
                 phase, why = "failed", f"cannot start {job.argv[0]} in {job.cwd}: {error.strerror}"
+        if attempt is None:
             fields.update(why=why, likeness=int(Likeness.OWN) if phase == "failed" else None)
             stuck = phase == "failed" and not made.done
             self._report_drained(state, gang, self._disk.ask(_nothing), lambda: report_of(phase, fields, stuck=stuck))
@@ -216,12 +215,12 @@ class Supervisor:
 
     def _report_drained(self, state: State, gang: Gang, answer: Answer, report: Callable[[], dict[str, Any]]) -> None:
         """Report that nothing of the attempt is left; again once the storage has answered, before which none starts."""
-        self._wait_for_disk(gang, answer, DRAIN_S, "end")
+        self._wait_until(gang, lambda: answer.done, DRAIN_S, "end")
         end = None if self._attempt is None else self._attempt.verdict()[1]
-        gang.sign = self._signs.make(state, self._attempt, self._started, time.monotonic(), end)
+        gang.sign = self._signs.make(state, self._attempt, self._started, self._clock(), end)
         gang.report_drained({**report(), "stalled": not answer.done})
         if not answer.done:
-            self._wait_for_disk(gang, answer, self.job.disk_wait, "end")
+            self._wait_until(gang, lambda: answer.done, self.job.disk_wait, "end")
             gang.report_drained({**report(), **({} if answer.done else {"stuck": True})})
 
     def _handle_orders(self, state: State, gang: Gang, attempt: Attempt, now: float) -> None:
@@ -269,12 +268,12 @@ class Supervisor:
             why = end["why"] if phase == "failed" else f"stopped before it started: {end['why']}"
             fields = {"why": why, "likeness": likeness_of_end(end, self.job.node) if phase == "failed" else None}
         self._disk.add(self._give_back)
-        now = time.monotonic()
+        now = self._clock()
         state.write_nodes(gang.statuses(now))
         return self._last_state.write(state, phase, gang=gang.summary(), end=end, **judgments(gang, now), **fields)
 
     def _beat(self, state: State, gang: Gang) -> None:
-        now = time.monotonic()
+        now = self._clock()
         self._next_beat = now + HEARTBEAT_S
         self._disk.put("upkeep", self._upkeep.look)
         if now >= self._next_give_back:

@@ -39,6 +39,15 @@ class Gang:
         self.stalled_s = 0  # for how long the storage of this node has not answered
         self.sign: NodeSign | None = None  # what the next sign of life says of this node
 
+    def has_order(self, *kinds: str) -> bool:
+        """Return whether an order of one of these kinds waits."""
+        return any(order["type"] in kinds for order in self.orders)
+
+    @property
+    def may_start(self) -> bool:
+        """Return whether an order to start may be obeyed: not before the head has shown that it still holds."""
+        return True
+
     def tick(self, now: float) -> None:
         """Let time pass."""
         raise NotImplementedError
@@ -55,6 +64,10 @@ class Gang:
         raise NotImplementedError
 
     def request_stop(self, why: str, grace: float) -> None:
+        raise NotImplementedError
+
+    def end_unanswered(self, why: str) -> None:
+        """End the run, as far as it depends on this node, although a stop request was not answered in time."""
         raise NotImplementedError
 
     def waiting_reason(self) -> str:

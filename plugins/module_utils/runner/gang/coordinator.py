@@ -122,6 +122,11 @@ class Coordinator:
             self._end_attempt(EndCause("stopped", why), grace)
             self._conclude()  # the run may have been waiting to replace a node
 
+    def on_unanswered_stop(self, why: str) -> None:
+        """End the run without waiting any longer for nodes that have been stopped."""
+        self.cause = self.cause or EndCause("stopped", why)
+        self._end_run()
+
     def on_loss(self, number: int, why: str, silent: bool = False, head_pause_s: float = 0.0) -> None:
         """Note that a node's runner cannot be reached any more: its connection closed, or it was silent too long.
 

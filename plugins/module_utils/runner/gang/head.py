@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 import selectors
 import socket
-import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,10 +16,11 @@ from ..._records.transport import TransportVerdict
 from .base import GOODBYE_S, STALLED_S, Gang, heartbeat_s, is_pause, launch_identity
 from .coordinator import OVER, RUN, Coordinator
 from .end_cause import NAMES_SHOWN, join_names
-from .frames import AUTHENTICATED_BYTES, FROM_HEAD, Forged, Session, is_proof, new_nonce, parse, plain, proof
+from .frames import AUTHENTICATED_BYTES, FROM_HEAD, Forged, Session, is_proof, parse, plain, proof
 from .hang_watch import HangWatch
 from .link import Connection
-from .listener import bind, raise_file_limit
+from .listener import raise_file_limit
+from .network import GangNetwork
 from .next_port import NextPort
 from .restarts import Limits
 from .signs import Signs
@@ -40,9 +40,10 @@ SILENCE_CHECK_S = 1.0  # how often the head looks for silent nodes
 class Head(Gang):
     """The head of a gang; the head of a run on one node does not listen."""
 
-    def __init__(self, job: Job, key: bytes, selector: selectors.BaseSelector) -> None:
+    def __init__(self, job: Job, key: bytes, selector: selectors.BaseSelector, network: GangNetwork) -> None:
         super().__init__()
-        now = time.monotonic()
+        self._network = network
+        now = network.clock()
         gang = job.gang
         limits = Limits(job.join_timeout, gang.lost_after, job.abort_grace, gang.max_restarts)
         self.coordinator = Coordinator(gang.nodes, job.nnodes, limits, now)
@@ -50,13 +51,14 @@ class Head(Gang):
         self._run = launch_identity(job)
         self._selector = selector
         self._beat_s = heartbeat_s(job.nnodes, job.gang.lost_after)
-        self._next_beat = self._next_silence_check = self._next_pace = self._last_tick = now
+        self._next_silence_check = self._next_pace = self._last_tick = now
         self._pace: Pace | None = None
         self._lost_after = gang.lost_after
         self._stop_grace = float(job.stop_grace)
         self._pause_s = self._pause_until = 0.0
         self._pending: dict[str, tuple[float, Connection]] = {}  # by the head's nonce: since when, and the connection
         self._members: dict[int, tuple[Connection, Session]] = {}
+        self._heard: dict[int, Any] = {}  # when each member sent its last beat, by its own clock
         self._closed: list[tuple[int, str]] = []
         self._signs = Signs(job.nproc)
         self._hang_watch = HangWatch(job.hang_watch, job.hang_action)
@@ -66,7 +68,7 @@ class Head(Gang):
         self._last_bye = now
         self._max_pending = 0
         self._leaving_since: float | None = None
-        self._next_port = NextPort(job.rendezvous.port, gang.max_restarts)
+        self._next_port = NextPort(job.rendezvous.port, gang.max_restarts, network.keep_port)
         self._listener = self._open_listener(job) if job.nnodes > 1 else None
         self.coordinator.on_join(0, now)
         self._deliver_orders()
@@ -75,7 +77,7 @@ class Head(Gang):
         nodes = len(job.gang.nodes)
         limit = raise_file_limit(RUNNER_FILES + 3 * nodes + EXTRA_PENDING)
         self._max_pending = max(nodes, min(2 * nodes + EXTRA_PENDING, limit - nodes - RUNNER_FILES // 2))
-        listener = bind(job.rendezvous.address, job.gang.port)
+        listener = self._network.bind(job.rendezvous.address, job.gang.port)
         listener.listen(BACKLOG)
         listener.setblocking(False)
         self._selector.register(listener, selectors.EVENT_READ, self._accept)
@@ -101,20 +103,16 @@ class Head(Gang):
             for number in self.coordinator.tick(now):
                 self._members.pop(number)[0].close()  # fenced: it may not rejoin
         self._deliver_orders()
-        if now >= self._next_beat:
-            self._next_beat = now + self._beat_s
-            for link, session in list(self._members.values()):
-                link.send(session.seal({"type": "beat"}))
 
     def report_running(self) -> None:
         self.coordinator.on_start(0)
 
     def report_failure(self, report: dict[str, Any]) -> None:
-        self.coordinator.on_failure(0, report, time.monotonic())
+        self.coordinator.on_failure(0, report, self._network.clock())
         self._deliver_orders()
 
     def report_drained(self, report: dict[str, Any]) -> None:
-        now = time.monotonic()
+        now = self._network.clock()
         self._signs.note(0, self.sign, self.stalled_s, now)
         self.coordinator.on_drained(0, report, now)
         self._deliver_orders()
@@ -137,6 +135,10 @@ class Head(Gang):
 
     def request_stop(self, why: str, grace: float) -> None:
         self.coordinator.on_stop_request(why, grace)
+        self._deliver_orders()
+
+    def end_unanswered(self, why: str) -> None:
+        self.coordinator.on_unanswered_stop(why)
         self._deliver_orders()
 
     def waiting_reason(self) -> str:
@@ -169,7 +171,7 @@ class Head(Gang):
         return self._pace
 
     def leave(self) -> bool:
-        now = time.monotonic()
+        now = self._network.clock()
         if self._leaving_since is None:
             self._leaving_since = now
             self._stop_listening()
@@ -205,10 +207,10 @@ class Head(Gang):
                 return
             if len(self._pending) >= self._max_pending:
                 self._drop(next(iter(self._pending)))
-            nonce = new_nonce()
+            nonce = self._network.nonce()
             authenticate, drop = functools.partial(self._authenticate, nonce), functools.partial(self._drop, nonce)
             link = Connection(sock, self._selector, authenticate, drop)
-            self._pending[nonce] = (time.monotonic(), link)
+            self._pending[nonce] = (self._network.clock(), link)
             link.send(plain({"type": "hello", "nonce": nonce}))
 
     def _drop(self, head_nonce: str, _why: str = "") -> None:
@@ -234,11 +236,11 @@ class Head(Gang):
             link.send(welcome)
             self._drop(head_nonce)
             self.coordinator.on_stop_request(stop, self._stop_grace)
-        elif authentic and self.coordinator.on_join(rank, time.monotonic()):
+        elif authentic and self.coordinator.on_join(rank, self._network.clock()):
             del self._pending[head_nonce]
             self._members[rank] = (link, session)
             link.lines.limit = AUTHENTICATED_BYTES
-            link.listen_to(functools.partial(self._receive, rank), functools.partial(self._note_closed, rank))
+            link.listen_to(functools.partial(self._receive, rank), lambda why: self._closed.append((rank, why)))
             link.send(welcome)
         else:
             link.send(plain({"type": "refused"}))
@@ -247,11 +249,13 @@ class Head(Gang):
 
     def _receive(self, number: int, line: bytes) -> None:
         message = self._members[number][1].open(line)
-        now = time.monotonic()
+        now = self._network.clock()
         self.coordinator.on_heartbeat(number, now)
         kind, report = message.get("type"), message.get("report")
         if kind == "beat":
             self._signs.note(number, message.get("sign"), message.get("stalled"), now)
+            self._heard[number] = message.get("sent")
+            self._send(number, {"type": "beat"})
         elif kind == "look":
             self._hang_watch.note(number, NodeLook.from_dict(message.get("look")))
         elif kind == "running":
@@ -268,9 +272,6 @@ class Head(Gang):
             if self.coordinator.phase != OVER:
                 self.coordinator.on_loss(number, "its runner left")
         self._deliver_orders()
-
-    def _note_closed(self, number: int, why: str) -> None:
-        self._closed.append((number, why))
 
     def _await_exit(self, number: int, link: Connection, now: float) -> None:
         """Keep the connection of a runner that has said goodbye: the kernel closes it when the process has ended."""
@@ -291,5 +292,9 @@ class Head(Gang):
             if number == 0:
                 self.orders.append(order)
             elif number in self._members:
-                link, session = self._members[number]
-                link.send(session.seal(order))
+                self._send(number, order)
+
+    def _send(self, number: int, message: dict[str, Any]) -> None:
+        """Send a line that says what the head has heard last: a member that reads it late knows how old it is."""
+        link, session = self._members[number]
+        link.send(session.seal({**message, "heard": self._heard.get(number)}))

@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import selectors
-import socket
-import time
 from typing import Any
 
 from ..._records.gang import NodeSign
 from ..._records.hang import NodeLook
 from ..._records.job import Job
 from .base import GOODBYE_S, STALLED_S, Gang, end_order, heartbeat_s, is_pause, launch_identity
-from .frames import AUTHENTICATED_BYTES, FROM_MEMBER, Forged, Session, is_proof, new_nonce, parse, plain, proof, short
+from .frames import AUTHENTICATED_BYTES, FROM_MEMBER, Forged, Session, is_proof, parse, plain, proof, short
 from .link import Connection
+from .network import GangNetwork
 
 # Before the start, a member that hears nothing from its head for so long ends itself.
 HEAD_TIMEOUT_S = 60.0
@@ -30,15 +29,19 @@ MAX_STOP_BYTES = 120
 class Member(Gang):
     """The runner of a node that is not the head."""
 
-    def __init__(self, job: Job, key: bytes, selector: selectors.BaseSelector) -> None:
+    def __init__(self, job: Job, key: bytes, selector: selectors.BaseSelector, network: GangNetwork) -> None:
         super().__init__()
-        now = time.monotonic()
+        self._network = network
+        now = network.clock()
         self._job = job
         self._key = key
         self._selector = selector
         host, port = self._endpoint = (job.rendezvous.address, job.gang.port)
         self._address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        self._last_heard = self._last_tick = now
+        # When the node sent what the head has answered last: the head has not given it up before that is too old.
+        self._last_heard = self._last_tick = self._joined_at = now
+        self._awake_since = now
+        self._told_at: float | None = None  # when it was told to start, while no rank runs yet
         self._next_try = now
         self._retry_s = MIN_RETRY_S
         self._beat_s = heartbeat_s(job.nnodes, job.gang.lost_after)
@@ -67,11 +70,13 @@ class Member(Gang):
             # No pause: attempts that are slow, as where a name server does not answer, would put the end off forever.
             self._last_tick += self._connect(now)
         if is_pause(pause, self._job.gang.lost_after):
-            self._last_heard = now  # this node was silent, not the head
-        silence = now - self._last_heard
+            self._awake_since = now  # this node was silent, not the head
+        # After a pause there is time to hear the head again, but not to start: the node may have been given up.
+        is_starting = self._told_at is not None and self.may_start
+        silence = now - (self._last_heard if is_starting else max(self._last_heard, self._awake_since))
         if not self._authenticated:
             if self._stop_request is not None and now >= self._stop_request_until:
-                self._end(end_order("stopped", self._stop_request["why"]))
+                self.end_unanswered(self._stop_request["why"])
             elif silence > HEAD_TIMEOUT_S:
                 self._lose(f"could not reach the head at {self._address} for {HEAD_TIMEOUT_S:.0f} s: {self._why}")
             return
@@ -89,17 +94,22 @@ class Member(Gang):
     def _send_sign(self) -> None:
         stalled = {"stalled": self.stalled_s} if self.stalled_s >= STALLED_S else {}
         sign = {} if self.sign is None else {"sign": self.sign.to_short_dict()}
-        self._send({"type": "beat", **stalled, **sign})
+        self._send({"type": "beat", "sent": self._network.clock(), **stalled, **sign})
         self._sent = self.sign
 
+    @property
+    def may_start(self) -> bool:
+        return self._told_at is None or self._last_heard >= self._told_at
+
     def report_running(self) -> None:
+        self._told_at = None
         self._send({"type": "running"})
 
     def report_failure(self, report: dict[str, Any]) -> None:
         self._send({"type": "failed", "report": report})
 
     def report_drained(self, report: dict[str, Any]) -> None:
-        self._drained_report = report
+        self._drained_report, self._told_at = report, None
         self._send_sign()  # the last one: it says how far this node came
         self._send({"type": "drained", "report": report})
         if self._loss:
@@ -110,15 +120,18 @@ class Member(Gang):
 
     def request_stop(self, why: str, grace: float) -> None:
         self._stop_request = {"type": "request_stop", "why": why, "grace": grace}
-        self._stop_request_until = time.monotonic() + STOP_REQUEST_S
+        self._stop_request_until = self._network.clock() + STOP_REQUEST_S
         if self._authenticated:
             self._send_stop_request()
 
     def _send_stop_request(self) -> None:
         if self._stop_request is not None:
             if not self._started:  # the head is not waiting for this node
-                self._end(end_order("stopped", self._stop_request["why"]))
+                self.end_unanswered(self._stop_request["why"])
             self._send(self._stop_request)
+
+    def end_unanswered(self, why: str) -> None:
+        self._end_unheard("stopped", why)
 
     def waiting_reason(self) -> str:
         if not self._authenticated:
@@ -131,7 +144,7 @@ class Member(Gang):
 
     def leave(self) -> bool:
         if self._link is not None:
-            now = time.monotonic()
+            now = self._network.clock()
             if self._leaving_since is None:
                 self._leaving_since = now
                 self._send({"type": "bye"})
@@ -149,16 +162,16 @@ class Member(Gang):
         """Try to connect if it is time to; return how many seconds that took."""
         if now < self._next_try:
             return 0.0
-        began = time.monotonic()
+        began = self._network.clock()
         self._next_try = now + self._retry_s
         self._retry_s = min(MAX_RETRY_S, 1.5 * self._retry_s)
         try:
-            sock = socket.create_connection(self._endpoint, timeout=CONNECT_TIMEOUT_S)
+            sock = self._network.connect(self._endpoint, CONNECT_TIMEOUT_S)
         except OSError as error:
             self._why = error.strerror or str(error)
         else:
             self._link = Connection(sock, self._selector, self._receive, self._on_close)
-        return time.monotonic() - began
+        return self._network.clock() - began
 
     def _receive(self, line: bytes) -> None:
         if self._session is None:
@@ -167,17 +180,20 @@ class Member(Gang):
             self._welcome(parse(line), self._session)
         else:
             message = self._session.open(line)
-            self._last_heard = time.monotonic()
+            self._last_heard = max(self._last_heard, float(message.get("heard") or 0.0))
             if message.get("type") == "end":
                 self._end(message)
             elif message.get("type") in ("go", "stop", "look", "hang") and not self._over:
+                self.orders.append(message)
                 if message["type"] == "go":
                     self._started, self._drained_report = True, None
-                self.orders.append(message)
+                    if self._job.gang.lost_after:  # a head that has given up this node does not answer
+                        self._told_at = self._awake_since = self._network.clock()
+                        self._send_sign()
 
     def _join(self, hello: dict[str, Any]) -> None:
         rank, run = self._job.node_rank, launch_identity(self._job)
-        self._nonces = (str(hello.get("nonce")), new_nonce())
+        self._nonces = (str(hello.get("nonce")), self._network.nonce())
         # A stop request travels with the join, so that the head does not start the run first.
         stop = short(str(self._stop_request["why"]), MAX_STOP_BYTES) if self._stop_request is not None else ""
         mac = proof(self._key, "join", run, rank, *self._nonces, stop)
@@ -185,6 +201,7 @@ class Member(Gang):
         if self._link is not None:
             join = {"type": "join", "rank": rank, "nonce": self._nonces[1], "stop": stop, "mac": mac}
             self._link.send(plain(join))
+            self._joined_at = self._network.clock()
 
     def _welcome(self, message: dict[str, Any], session: Session) -> None:
         if message.get("type") == "refused":
@@ -195,7 +212,7 @@ class Member(Gang):
         if not is_proof(message.get("mac"), session.key, "welcome"):
             raise Forged("it is not the head of this run")
         self._authenticated = True
-        self._last_heard = time.monotonic()
+        self._last_heard = self._joined_at
         if self._link is not None:
             self._link.lines.limit = AUTHENTICATED_BYTES
         self._send_stop_request()
@@ -235,8 +252,13 @@ class Member(Gang):
 
     def _end_alone(self) -> None:
         why = str(self._loss)
-        if self._job.gang.lost_after or not self._started:
-            verdict = "lost" if self._started else "failed"
-            self._end(end_order(verdict, why))
-        else:  # how this node's part ended says nothing about the run
+        if self._started and not self._job.gang.lost_after:  # how this node's part ended says nothing about the run
             self._end(end_order(None, f"{why}; it continued on its own"))
+        else:
+            self._end_unheard("lost" if self._started else "failed", why)
+
+    def _end_unheard(self, verdict: str, why: str) -> None:
+        """End without the head's last word; after a success, and as an unused spare, nothing is known about the run."""
+        has_succeeded = (self._drained_report or {}).get("phase") == "succeeded"
+        is_unused = self._job.is_spare and not self._started
+        self._end(end_order(None if has_succeeded or is_unused else verdict, why))

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 
 
 class NextPort:
     """Listens on that port, without ever answering, while there can be another attempt."""
 
-    def __init__(self, first: int, restarts: int) -> None:
+    def __init__(self, first: int, restarts: int, keep: Callable[[int], socket.socket]) -> None:
+        self._keep = keep
         self._first = first
         self._restarts = restarts
         self._begun = -1
@@ -23,7 +25,7 @@ class NextPort:
         self.close()
         if attempt < self._restarts:
             try:
-                self._holder = _listen(self._first + attempt + 1)
+                self._holder = self._keep(self._first + attempt + 1)
             except (OSError, OverflowError):
                 return  # taken by now: that attempt will fail, and name the port
 
@@ -33,7 +35,7 @@ class NextPort:
             self._holder = None
 
 
-def _listen(port: int) -> socket.socket:
+def keep_port(port: int) -> socket.socket:
     """Listen on all addresses, as torch does."""
     try:
         return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)

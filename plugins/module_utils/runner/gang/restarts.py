@@ -49,7 +49,7 @@ class RestartPolicy:
     def earliest_restart(self) -> float:
         """Return when nodes that were cut off have noticed it and stopped their ranks, so that no two write at once.
 
-        Such a node may have heard the head one heartbeat later than the head heard the node.
+        Such a node counts from what it sent, so it notices as early as the head; a heartbeat more is for busy nodes.
         """
         nodes = self._ranks.ranked_nodes()
         times = [node.last_heard for node in nodes if node.state == LOST]

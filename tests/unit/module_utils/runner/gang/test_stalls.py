@@ -19,6 +19,7 @@ from ansible_collections.muster.train.plugins.module_utils.runner.gang.base impo
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.coordinator import Coordinator
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.head import Head
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.member import HEAD_TIMEOUT_S, Member
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.network import GangNetwork
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.restarts import Limits
 from ansible_collections.muster.train.tests.support.gang import KEY, make_gang
 from ansible_collections.muster.train.tests.support.jobs import wait_for
@@ -77,10 +78,11 @@ def test_a_run_that_is_over_does_not_wait_for_storage() -> None:
 
 @pytest.fixture
 def pair(tmp_path: Path) -> Iterator[tuple[Head, Member]]:
-    """A head and a member that were told to start."""
+    """A head and a member whose ranks run."""
     jobs = make_gang(tmp_path, [["true"]] * 2, lost_after=LOST_AFTER_S)
     selector = selectors.DefaultSelector()
-    head, member = Head(jobs[0], KEY.encode(), selector), Member(jobs[1], KEY.encode(), selector)
+    network = GangNetwork()
+    head, member = Head(jobs[0], KEY.encode(), selector, network), Member(jobs[1], KEY.encode(), selector, network)
 
     def both_start() -> bool:
         for key, events in selector.select(0):
@@ -90,8 +92,9 @@ def pair(tmp_path: Path) -> Iterator[tuple[Head, Member]]:
         return bool(head.orders and member.orders)
 
     wait_for(both_start, "both start", PATIENCE_S)
-    head.orders.clear()
-    member.orders.clear()
+    for gang in (head, member):
+        gang.orders.clear()
+        gang.report_running()
     yield head, member
     member.close()
     head.close()
@@ -114,7 +117,7 @@ def test_a_runner_that_stood_still_judges_the_silence_of_others_anew(pair: tuple
 def member(tmp_path: Path) -> Iterator[Member]:
     """A member that still has to reach its head, at a port whose listener has no room and answers nothing."""
     _head, job = make_gang(tmp_path, [["true"]] * 2, lost_after=2)
-    gang = Member(job, KEY.encode(), selectors.DefaultSelector())
+    gang = Member(job, KEY.encode(), selectors.DefaultSelector(), GangNetwork())
     with socket.socket() as listener, contextlib.ExitStack() as others:
         listener.bind((job.rendezvous.address, job.gang.port))
         listener.listen(0)

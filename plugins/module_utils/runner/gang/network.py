@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the gang takes from the machine: the clock, the network and chance. A simulation brings its own."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+
+from ..._records.frozen import frozen
+from .frames import new_nonce
+from .listener import bind
+from .next_port import keep_port
+
+
+@frozen
+class GangNetwork:
+    """clock: seconds on one monotonic clock; connect takes an endpoint and a time limit, bind and keep_port a port."""
+
+    clock: Callable[[], float] = time.monotonic
+    nonce: Callable[[], str] = new_nonce
+    connect: Callable[[tuple[str, int], float], socket.socket] = socket.create_connection
+    bind: Callable[[str, int], socket.socket] = bind
+    keep_port: Callable[[int], socket.socket] = keep_port
