@@ -229,10 +229,9 @@ def lookups(node: Node, _cluster: Cluster) -> Outcome:
     resolved = node.facts.names
     if resolved is None:
         return unavailable("names could not be resolved", "names")
-    times = [
-        (ms, f"{what} {name}")
-        for name, answer in resolved.items()
-        for ms, what in ((answer.ms, "the address of"), (answer.reverse_ms, "the name that belongs to the address of"))
+    times = [(answer.ms, f"the address of {name}") for name, answer in resolved.items()]
+    times += [
+        (answer.reverse_ms, f"the name of {answer.addresses[0]}") for answer in resolved.values() if answer.addresses
     ]
     slow = [f"{ms / 1000:.1f} s for {what}" for ms, what in times if ms is not None and ms >= SLOW_LOOK_UP_MS]
     if not slow:
