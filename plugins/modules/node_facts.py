@@ -485,8 +485,9 @@ ansible_facts:
             source: {description: 'The source of this information, V(adjtimex) or a file.', type: str}
         names:
           description: >-
-            By name (its own host name and O(names)), C(addresses), C(source) (V(/etc/hosts), V(resolver) or null) and
-            C(error), the reason if there is no address.
+            By name (its own host name and O(names)), C(addresses), C(source) (V(/etc/hosts), V(resolver) or null),
+            C(error), the reason if there is no address, C(ms), the milliseconds that took (at most 5000), and
+            C(reverse_ms), those of finding the name of its first address (at most 4000, null without one).
           type: dict
         devices:
           description: Device nodes of GPUs and RDMA adapters. None of them is opened.

@@ -33,6 +33,9 @@ class FakeSystem(LiveSystem):
     def look_up(self, name: str) -> LookedUp:
         return self.names.get(name, LookedUp([], "Name or service not known"))
 
+    def look_up_name(self, address: str) -> str | None:
+        return next((name for name, answer in self.names.items() if address in answer.addresses), None)
+
     def connect(self, targets: Iterable[tuple[str, int]], timeout: float) -> dict[tuple[str, int], int]:
         return {target: self.states.get(target, errno.ETIMEDOUT) for target in targets}
 

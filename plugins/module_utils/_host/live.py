@@ -56,6 +56,15 @@ class LiveSystem:
             return LookedUp([], getattr(error, "strerror", None) or str(error))
         return LookedUp(list(dict.fromkeys(str(address[0]) for *_kind, address in entries)))
 
+    def look_up_name(self, address: str) -> str | None:
+        """Return the resolver's name of an address, None without one; it may take as long as a name does."""
+        import socket
+
+        try:
+            return socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
+        except (OSError, ValueError):
+            return None
+
     def connect(self, targets: Iterable[tuple[str, int]], timeout: float) -> dict[tuple[str, int], int]:
         """Return the errno of a TCP connection to each address and port, 0 where it was made, all within timeout s.
 

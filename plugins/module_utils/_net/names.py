@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The addresses of names on this node.
+"""The addresses of names on this node, and how long it takes to look them up.
 
-A node that resolves its own name to 127.0.1.1 takes itself for a single node, or for the head.
+A node that resolves its own name to 127.0.1.1 takes itself for a single node, or for the head. torch asks for names and
+for the names of addresses as it starts, each process for itself, and waits for a name server that is gone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 from .._host.live import LiveHost, LookedUp
@@ -16,7 +18,7 @@ from .._system.machine import read_identity
 
 HOSTS = "/etc/hosts"
 # The resolver's own timeouts are longer (5 s and 2 attempts for each server, resolv.conf(5)).
-LOOK_UP_S = 5.0
+LOOK_UP_S, REVERSE_S = 5.0, 4.0
 
 
 def parse_hosts(text: str) -> dict[str, list[str]]:
@@ -41,8 +43,15 @@ def read_names(host: LiveHost, names: Iterable[str]) -> dict[str, ResolvedName]:
     live = host.live
     if live is None:
         return {name: ResolvedName(hosts_file[name.lower()], HOSTS) for name in unique if name.lower() in hosts_file}
-    answers = run_probes({name: partial(live.look_up, name) for name in unique}, LOOK_UP_S).answers
-    return {name: _resolution(name, answers[name], hosts_file) for name in unique}
+    ms: dict[str, int] = {}
+    reverse_ms: dict[str, int] = {}
+    answers = run_probes({name: partial(live.look_up, name) for name in unique}, LOOK_UP_S, ms).answers
+    addresses = {name: answer.addresses[0] for name, answer in answers.items() if answer and answer.addresses}
+    run_probes({name: partial(live.look_up_name, place) for name, place in addresses.items()}, REVERSE_S, reverse_ms)
+    return {
+        name: replace(_resolution(name, answers[name], hosts_file), ms=ms[name], reverse_ms=reverse_ms.get(name))
+        for name in unique
+    }
 
 
 def _resolution(name: str, answer: LookedUp | None, hosts_file: dict[str, list[str]]) -> ResolvedName:

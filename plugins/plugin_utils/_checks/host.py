@@ -20,6 +20,7 @@ from .policy import PROFILE
 from .properties import MEMLOCK
 
 GIB = 1 << 30
+SLOW_LOOK_UP_MS = 1000
 TMP = "/tmp"  # only compared with
 FAILED_MODULE = "look for a memory module that failed: dmidecode -t memory, dmesg (EDAC)"
 OTHER_LIMIT = "give all nodes the same limit of memory"
@@ -221,6 +222,27 @@ def names(cluster: Cluster) -> Outcomes:
         texts = [f"{host} {', '.join(answer.addresses)}" for host, answer in self_names.items()]
         problem = _loopback_name(self_names) or _other_addresses(name, cluster)
         yield name, problem or passed("; ".join(texts) or "no name", "the resolver")
+
+
+def lookups(node: Node, _cluster: Cluster) -> Outcome:
+    """Find nodes where a name server makes every process wait."""
+    resolved = node.facts.names
+    if resolved is None:
+        return unavailable("names could not be resolved", "names")
+    times = [(answer.ms, f"the address of {name}") for name, answer in resolved.items()]
+    times += [
+        (answer.reverse_ms, f"the name of {answer.addresses[0]}") for answer in resolved.values() if answer.addresses
+    ]
+    slow = [f"{ms / 1000:.1f} s for {what}" for ms, what in times if ms is not None and ms >= SLOW_LOOK_UP_MS]
+    if not slow:
+        return passed("all in less than 1 s", "the resolver")
+    return Outcome(
+        "warn",
+        f"waited {', '.join(slow)}",
+        "less than 1 s: every process of torch waits for it as it starts",
+        "the resolver",
+        "correct the name servers in /etc/resolv.conf there, or put names and addresses of the nodes into /etc/hosts",
+    )
 
 
 def _loopback_name(self_names: Mapping[str, ResolvedName]) -> Outcome | None:

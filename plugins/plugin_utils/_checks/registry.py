@@ -132,6 +132,7 @@ CHECKS: tuple[Check, ...] = (
     Check("memory", "as much memory as the peers", host.memory, ("memory",)),
     _node_check("clock", "the clock is right", host.clock, ("clock",)),
     Check("names", "names have the same addresses everywhere, none of them loopback", host.names, ("names",)),
+    _node_check("lookups", "names and addresses are looked up in less than a second", host.lookups, ("names",), "warn"),
     Check(
         "rendezvous",
         "the address where the ranks meet is in the cluster's own network",

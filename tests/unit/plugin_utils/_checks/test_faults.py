@@ -29,7 +29,7 @@ from ansible_collections.muster.train.tests.support.faults import (
 )
 from ansible_collections.muster.train.tests.support.image_faults import IMAGE_FAULTS
 from ansible_collections.muster.train.tests.support.launch_faults import STARTS
-from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Facts, alarms, report
+from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Change, Facts, alarms, report
 
 
 def at_name(of_head: str, of_others: str) -> dict[str, Any]:
@@ -40,6 +40,13 @@ def at_name(of_head: str, of_others: str) -> dict[str, Any]:
         facts["node"]["names"]["head"].update(addresses=[of_head if is_head else of_others])
 
     return {"both": resolve, **head("head")}
+
+
+def head_name(**values: object) -> Change:
+    def change(facts: Facts) -> None:
+        facts["node"]["names"]["head"].update(values)
+
+    return change
 
 
 def limit_of_head(facts: Facts) -> None:
@@ -71,12 +78,9 @@ FAULTS = [
     Fault("clock ahead", CPU, "clock", change=put("clock", wall=NOW + 60)),
     Fault("clock a little off", CPU, "clock", "warn", change=put("clock", wall=NOW - 3)),
     Fault("host name on 127.0.1.1", CPU, "names", change=names_with("127.0.1.1")),
-    Fault(
-        "the head's name elsewhere",
-        CPU,
-        "names",
-        change=lambda facts: facts["node"]["names"]["head"].update(addresses=["10.9.9.9"]),
-    ),
+    Fault("the head's name elsewhere", CPU, "names", change=head_name(addresses=["10.9.9.9"])),
+    Fault("a name server is gone, for names", CPU, "lookups", "warn", change=head_name(ms=5000)),
+    Fault("a name server is gone, for addresses", CPU, "lookups", "warn", change=head_name(reverse_ms=4000)),
     Fault("other kernel", CPU, "kernel", "warn", change=put("kernel", release="6.1.0")),
     Fault(
         "other command line",
