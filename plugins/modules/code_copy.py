@@ -20,7 +20,7 @@ description:
     compared.
 options:
   src: {description: Directory on the controller. Its content is copied., type: path, required: true}
-  dest: {description: Directory on the node., type: path, required: true}
+  dest: {description: Directory on the node; C(~) is its user's home., type: str, required: true}
   excludes:
     description: Patterns of what is not copied and not deleted, as rsync has them.
     type: list
@@ -87,7 +87,7 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "src": {"type": "path", "required": True},
-            "dest": {"type": "path", "required": True},
+            "dest": {"type": "str", "required": True},
             "excludes": {"type": "list", "elements": "str", "default": []},
             "delete": {"type": "bool", "default": False},
             # No secrets, but too long for the node's system log.
@@ -98,7 +98,8 @@ def main() -> None:
         supports_check_mode=True,
     )
     params = module.params
-    host, dest = Host(), params["dest"]
+    host = Host()
+    dest = host.expand(params["dest"])
     archive = params["archive_file"] or base64.b64decode(params["archive"] or "")
     try:
         wanted = unpack_tree(params["listing"] or "")
