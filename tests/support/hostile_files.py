@@ -69,7 +69,7 @@ KINDS: dict[str, Callable[[str], None]] = {
     "binary": make_file(bytes(range(256)) * 64),
     "huge": make_huge,
     "deep": make_deep,
-    "fifo": lambda path: os.mkfifo(path),
+    "fifo": os.mkfifo,
     "socket": make_socket,
     "link": make_link_to_fifo,
     "loop": lambda path: os.symlink(os.path.basename(path), path),

@@ -59,7 +59,7 @@ def test_what_rsync_prints_is_read(tmp_path: Path) -> None:
 def test_any_text_of_rsync_is_read() -> None:
     signs = "*deleting <>ch.+fdL \t\udce9"
     generator = random.Random(1)
-    lines = ["".join(generator.choices(signs, k=generator.randrange(30))) for _ in range(2000)]
+    lines = ["".join(generator.choices(signs, k=generator.randrange(30))) for _line in range(2000)]
     difference = parse_rsync(lines)
     assert all(isinstance(path, str) and path for paths in difference for path in paths)
 
