@@ -90,8 +90,8 @@ def means(parameter: Parameter, text: object) -> object:
     ("verb", "parameter"), PARAMETERS, ids=[f"{verb}-{parameter.name}" for verb, parameter in PARAMETERS]
 )
 def test_a_parameter(verb: str, parameter: Parameter, texts: dict[str, str]) -> None:
-    beside = BESIDE.get(parameter.name, {})
-    ways: list[Callable[[object], dict[str, Any]]] = [lambda raw: {"raw": {parameter.name: raw, **beside}}]
+    beside = {**BESIDE.get(parameter.name, {}), **({"replicas": 2} if verb == "scale" else {})}
+    ways: list[Callable[[object], dict[str, Any]]] = [lambda raw: {"raw": {**beside, parameter.name: raw}}]
     if verb == "launch" and not parameter.per_run:
         ways.append(lambda raw: {"raw": {}, "defaults": {parameter.name: raw}})
     if parameter.environment:
@@ -103,10 +103,7 @@ def test_a_parameter(verb: str, parameter: Parameter, texts: dict[str, str]) -> 
                 values, lines = ask(verb, **way(raw))
                 if values is None:
                     # What it is given in vain, or cleared by an empty text, is missing beside it.
-                    missing = (
-                        *("cluster: expected the name", "nodes: expected the hosts in one way", "script: neither"),
-                        "replicas: expected how many pods",
-                    )
+                    missing = ("cluster: expected the name", "nodes: expected the hosts in one way", "script: neither")
                     relevant = tuple(line for line in lines if not line.startswith(missing))
                     assert relevant == lines or text == "" or verb == "discover"
                     # Each of several words may be wrong in its own way.
