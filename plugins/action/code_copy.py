@@ -13,12 +13,17 @@ from typing import Any
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
-from ansible_collections.muster.train.plugins.module_utils._records.file_tree import TreeDifference, pack_tree
+from ansible_collections.muster.train.plugins.module_utils._records.file_tree import (
+    TreeDifference,
+    pack_tree,
+    unpack_tree,
+)
 from ansible_collections.muster.train.plugins.module_utils._software.copied_tree import read_original
 from ansible_collections.muster.train.plugins.module_utils._software.excludes import unknown_patterns
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
 from ansible_collections.muster.train.plugins.plugin_utils._action.code_archive import code_archive
+from ansible_collections.muster.train.plugins.plugin_utils._action.files import make_once
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._setup.copied_code import (
     RSYNC,
@@ -41,6 +46,18 @@ OPTIONS = {
 Copied = tuple[dict[str, Any], "TreeDifference | None"]
 # Bytes of an archive that goes with the module: a file for it needs three more commands on the node.
 SMALL = 1024 * 1024
+
+
+def _list_code(src: str, excludes: list[str]) -> str:
+    """Return what a node is to have; raise UserError where it cannot be read."""
+    original = read_original(Host(), src, excludes)
+    if original.unreadable:
+        name, why = next(iter(original.unreadable.items()))
+        raise UserError(
+            f"code_rsync_path: {src}/{name} could not be read ({why}); let your user read it, or exclude it with "
+            "code_rsync_excludes"
+        )
+    return pack_tree(original.entries)
 
 
 class ActionModule(Action):
@@ -96,19 +113,14 @@ class ActionModule(Action):
                 f"{node}: code_rsync_excludes: only rsync, which does not reach this node, knows {', '.join(unknown)}; "
                 "use *, **, ? and [a-z], without a backslash"
             )
-        original = read_original(Host(), args["src"], args["excludes"])
-        if original.unreadable:
-            name, why = next(iter(original.unreadable.items()))
-            raise UserError(
-                f"code_rsync_path: {args['src']}/{name} could not be read ({why}); let your user read it, or exclude "
-                "it with code_rsync_excludes"
-            )
-        options = {**args, "listing": pack_tree(original.entries), "archive": None, "archive_file": None}
+        # For one task all nodes get the code as it was read once.
+        listing = make_once(f"code-{self._task._uuid}.listing", lambda: _list_code(args["src"], args["excludes"]))
+        options = {**args, "listing": listing, "archive": None, "archive_file": None}
         answer = self._run_on(node, options, variables)
         difference = TreeDifference(*json.loads(answer["difference"])) if "difference" in answer else None
         if difference and any(difference) and not self._task.check_mode:
             # The node says what it lacks, but does not choose what it may read.
-            lacking = original.entries.keys() & {*difference.added, *difference.changed}
+            lacking = unpack_tree(listing).keys() & {*difference.added, *difference.changed}
             with code_archive(args["src"], sorted(lacking)) as archive:
                 if os.path.getsize(archive) > SMALL:
                     options["archive_file"] = self._put(archive, node)

@@ -213,6 +213,7 @@ ansible_facts:
               elements: dict
             speeds: {description: 'Speed in Mb/s of each interface that has an address and is up.', type: dict}
             port_range: {description: First and last port that the kernel chooses., type: list, elements: int}
+            namespace: {description: 'Inode of the network namespace, null if it is not known.', type: str}
         workdir:
           description: The work directory.
           type: dict

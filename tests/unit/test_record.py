@@ -41,6 +41,7 @@ def facts(gathered: Gathered) -> dict[str, Any]:
     node = gathered.node.to_dict()
     for key in ("timings", "disks", "workdir"):
         del node[key]
+    del node["net"]["namespace"]  # an inode of this boot
     node["net"]["addresses"].sort(key=str)
     if node["container"]:
         del node["container"]["shm_bytes"]

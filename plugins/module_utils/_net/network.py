@@ -138,6 +138,7 @@ def read_net(host: LiveHost, ports: Sequence[int], warn: Callable[[str], None]) 
         *(Address(name, known.get(name) or interface_of(name, routes)) for name in sorted(names, key=socket.inet_aton)),
         *parse_ipv6_addresses(ipv6_addresses),
     ]
+    namespace = host.identity("/proc/self/ns/net")
     return Net(
         addresses=addresses,
         routes=[*routes, *parse_ipv6_routes(ipv6_routes)],
@@ -146,6 +147,7 @@ def read_net(host: LiveHost, ports: Sequence[int], warn: Callable[[str], None]) 
         rules=read_rules(host),
         speeds=read_speeds(host, sorted({item.interface for item in addresses if item.interface})),
         port_range=parse_port_range(host.read_text(PORT_RANGE) or ""),
+        namespace=None if namespace is None else str(namespace[1]),
     )
 
 

@@ -91,7 +91,7 @@ class Net(Record):
 
     rules are those of policy routing that lead new connections into other tables than the usual ones, which routes has.
     speeds are in Mb/s, of the interfaces with an address that are up. port_range has the first and the last port that
-    the kernel chooses.
+    the kernel chooses. namespace is the inode of its network namespace.
     """
 
     addresses: list[Address]
@@ -101,6 +101,7 @@ class Net(Record):
     rules: list[Rule] | None = None
     speeds: dict[str, int] = field(default_factory=dict)
     port_range: list[int] | None = None
+    namespace: str | None = None
 
     @property
     def default_route(self) -> Route | None:

@@ -8,7 +8,7 @@ import fcntl
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ansible import constants
@@ -63,6 +63,17 @@ def locked(path: Path, operation: int = fcntl.LOCK_EX) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def make_once(name: str, make: Callable[[], str]) -> str:
+    """Return a text that one worker of this command makes for all; name is its own among those of the command."""
+    path = Path(str(vars(constants)["DEFAULT_LOCAL_TMP"])) / name
+    with locked(path.with_suffix(".lock")):
+        if not path.exists():
+            text = make()
+            with replacement(path) as new:
+                new.write_text(text, encoding="utf-8")
+        return path.read_text(encoding="utf-8")
 
 
 def write_temporary(prefix: str, text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
+from ansible_collections.muster.train.plugins.module_utils._records.node import Net, NodeFacts
 
 FactsByNode = Mapping[str, NodeFacts]
 
@@ -25,15 +25,15 @@ def cpus_of(node: str, facts: NodeFacts) -> tuple[str | None, str | None]:
 
 
 def share_network(facts: FactsByNode) -> bool:
-    """Return whether all nodes share a network stack; containers on one machine are distinguished by addresses."""
-    stacks = {
-        (
-            machine(name, node_facts),
-            frozenset(address.address for address in node_facts.net.addresses) if node_facts.net else None,
-        )
-        for name, node_facts in facts.items()
-    }
-    return len(stacks) == 1
+    """Return whether all nodes share a network stack: those of containers on one machine are different namespaces."""
+    return len({(machine(name, node), _network(node.net)) for name, node in facts.items()}) == 1
+
+
+def _network(net: Net | None) -> str | frozenset[str] | None:
+    """Return what identifies a network stack on its machine: its addresses may change from one reading to the next."""
+    if net is None:
+        return None
+    return net.namespace or frozenset(address.address for address in net.addresses)
 
 
 def shared_workdirs(facts: FactsByNode) -> dict[str, str]:

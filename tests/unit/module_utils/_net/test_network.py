@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._host.live import LiveHost
 from ansible_collections.muster.train.plugins.module_utils._net.network import (
     Listener,
     interface_of,
@@ -206,3 +208,7 @@ def test_port_range(text: str, port_range: list[int] | None) -> None:
 def test_the_range_of_the_kernel_is_read(tmp_path: Path) -> None:
     files = {"/proc/sys/net/ipv4/ip_local_port_range": "50000\t51000\n"}
     assert read_net(Machine({"files": files}, tmp_path), [], lambda _warning: None).port_range == [50000, 51000]
+
+
+def test_the_namespace_of_this_machine_is_read() -> None:
+    assert read_net(LiveHost(), [], lambda _warning: None).namespace == str(os.stat("/proc/self/ns/net").st_ino)

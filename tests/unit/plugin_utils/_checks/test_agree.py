@@ -162,6 +162,15 @@ def test_one_network_stack() -> None:
     assert not share_network(cluster(SAME, SAME))
 
 
+def test_a_network_stack_is_known_by_its_namespace() -> None:
+    net = facts_dict(0)["net"]
+    # An interface came between the two readings.
+    later = {**net, "addresses": [*net["addresses"], {"address": "172.17.0.1", "interface": "docker0"}]}
+    host, other = {"namespace": "4026531840"}, {"namespace": "4026532300"}
+    assert share_network(cluster({**SAME, "net": {**net, **host}}, {**SAME, "net": {**later, **host}}))
+    assert not share_network(cluster({**SAME, "net": {**net, **host}}, {**SAME, "net": {**net, **other}}))
+
+
 @pytest.mark.parametrize(
     "changes",
     [

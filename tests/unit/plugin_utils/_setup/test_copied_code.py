@@ -10,16 +10,19 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from ansible_collections.muster.train.plugins.module_utils._records.file_tree import TreeDifference
 from ansible_collections.muster.train.plugins.plugin_utils._setup.copied_code import (
     ARCHIVE,
+    REACHED,
     RSYNC,
     SHOWN,
     choose_way,
     parse_rsync,
     show_difference,
 )
+from ansible_collections.muster.train.tests.support.sources import ROOT
 
 
 @pytest.mark.parametrize(
@@ -28,6 +31,13 @@ from ansible_collections.muster.train.plugins.plugin_utils._setup.copied_code im
 )
 def test_rsync_copies_where_it_reaches(transport: str, way: str) -> None:
     assert choose_way(transport) == way
+
+
+def test_the_role_expects_rsync_where_it_copies() -> None:
+    names = yaml.safe_load((ROOT / "roles/code/vars/main.yml").read_text())["code__by_rsync"]
+    # What inventories say; the connections call themselves otherwise.
+    transports = {"smart": "ssh", "paramiko_ssh": "paramiko"}
+    assert {transports.get(name, name) for name in names} == {*REACHED}
 
 
 @pytest.mark.skipif(shutil.which("rsync") is None, reason="rsync is not installed")
