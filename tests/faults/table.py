@@ -28,6 +28,8 @@ from ansible_collections.muster.train.tests.support import memory as groups
 UNIT = "tests/unit/module_utils/runner"
 # Side by side, of rounds that mostly wait.
 IDLE = 5
+# Of a node that is silent, with the default of `launch_lost_after`.
+DETECTED_S = 6.5
 
 ROWS = [
     Row(
@@ -99,14 +101,14 @@ ROWS = [
     ),
     Row(
         "a node or its container dies, freezes, or is cut off",
-        "the others are stopped at once if the connection breaks, else after `launch_lost_after` (12 s); the "
+        "the others are stopped at once if the connection breaks, else after `launch_lost_after` (5 s); the "
         "node ends itself when it returns",
         "`lost`, names the node",
         (
             Fault("a node is killed", nodes.hit(signal.SIGKILL, head=False), 30.0),
             Fault("a container is killed at any moment", containers.killed, 30.0, skip_reason=containers.skip_reason),
-            Fault("a node freezes", nodes.hit(signal.SIGSTOP, head=False), 30.0, at_once=IDLE),
-            Fault("a node is cut off", network.cut_off(head=False), 30.0, "rounds", IDLE, network.skip_reason),
+            Fault("a node freezes", nodes.hit(signal.SIGSTOP, head=False), DETECTED_S, at_once=IDLE),
+            Fault("a node is cut off", network.cut_off(head=False), DETECTED_S, "rounds", IDLE, network.skip_reason),
         ),
         ("tests/integration/test_faults.py::test_runner_killed_and_node_rebooted",),
     ),
@@ -145,15 +147,22 @@ ROWS = [
         "`lost`, from the other nodes; a head that was cut off names the nodes it lost",
         (
             Fault("the head is killed", nodes.hit(signal.SIGKILL, head=True), 30.0),
-            Fault("the head freezes", nodes.hit(signal.SIGSTOP, head=True), 30.0, at_once=IDLE),
-            Fault("the head is cut off", network.cut_off(head=True), 30.0, "rounds", IDLE, network.skip_reason),
+            Fault("the head freezes", nodes.hit(signal.SIGSTOP, head=True), DETECTED_S, at_once=IDLE),
+            Fault("the head is cut off", network.cut_off(head=True), DETECTED_S, "rounds", IDLE, network.skip_reason),
         ),
     ),
     Row(
-        "a node pauses for less than `launch_lost_after`",
-        "nothing: its ranks wait or continue",
+        "a node pauses, or is cut off, for less than `launch_lost_after`, or all are busy",
+        "nothing: its ranks wait or continue; after a cut it connects anew, since TCP may be silent for as long again",
         "`running`",
-        (Fault("a node pauses, then a stop", nodes.pauses, 5.0, "rounds", IDLE),),
+        (
+            Fault("a node pauses for 3.2 s, then a stop", nodes.pauses, 5.0, "rounds", IDLE),
+            Fault(
+                "a node is cut off for 3.2 s, then a stop",
+                *(network.cut_off_shortly, 5.0, "rounds", IDLE, network.skip_reason),
+            ),
+            Fault("six programs use all cores for 10 s, then a stop", nodes.busy, 5.0),
+        ),
     ),
     Row(
         "the storage of one node or of all does not answer for less than `launch_disk_wait` (300 s), as when a file "

@@ -12,6 +12,8 @@ from .attempt import Part
 
 # The lines of the protocol beside which half of the faults happen.
 MOMENTS = ("join", "go", "go", "go", "running", "failed", "drained", "stop", "end", "bye")
+# What a node must survive where it is shorter than the limit.
+PAUSES = ("freeze", "cut", "mute", "deafen")
 KINDS = ("kill", "crash", "freeze", "cut", "mute", "deafen", "reset", "stop", "stall")
 NEVER = math.inf
 
@@ -46,7 +48,7 @@ class Scenario:
     nnodes: int = 3
     spares: int = 1
     restarts: int = 1
-    lost_after: int = 12
+    lost_after: int = 5
     abort_grace: int = 2
     disk_wait: int = 30
     tick_s: float = 0.2
@@ -87,8 +89,10 @@ def make_scenario(seed: int) -> Scenario:
             until = chance.uniform(0.0, seconds) if number == fails else seconds + chance.uniform(0.0, 0.5)
             resists_s = chance.uniform(0.0, 1.5 * abort_grace) if chance.random() < 0.4 else 0.0
             parts[number, attempt] = Part(until, int(number == fails), resists_s, chance.random() < 0.02)
-    nodes, lost_after = nnodes + spares, chance.choice([4, 12, 12])
+    nodes, lost_after = nnodes + spares, chance.choice([3, 5, 5, 12])
     faults = [_make_fault(chance, kinds, nodes, lost_after) for _count in range(chance.choice([0, 1, 2, 2, 3, 3]))]
+    if chance.random() < 0.2:
+        faults = [_make_pause(chance, nodes, lost_after)]
     return Scenario(
         parts=parts,
         starts=tuple(starts),
@@ -111,6 +115,12 @@ def shrink(scenario: Scenario, fails: Callable[[Scenario], bool]) -> Scenario:
         if fails(smaller):
             return shrink(smaller, fails)
     return scenario
+
+
+def _make_pause(chance: random.Random, nodes: int, lost_after: int) -> Fault:
+    """Return the only fault of a history, one that most gangs must not even notice."""
+    seconds = chance.uniform(0.3, 0.8) * lost_after
+    return Fault(chance.choice(PAUSES), chance.randrange(nodes), chance.uniform(0.0, 20.0), "", seconds)
 
 
 def _make_fault(chance: random.Random, kinds: list[str], nodes: int, lost_after: int) -> Fault:

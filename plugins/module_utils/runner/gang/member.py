@@ -10,9 +10,10 @@ from ..._records.gang import NodeSign
 from ..._records.hang import NodeLook
 from ..._records.job import Job
 from .base import GOODBYE_S, STALLED_S, Gang, end_order, heartbeat_s, is_pause, launch_identity
-from .frames import AUTHENTICATED_BYTES, FROM_MEMBER, Forged, Session, is_proof, parse, plain, proof, short
+from .frames import AUTHENTICATED_BYTES, JOIN, Forged, Identity, Session, is_proof, parse, request, short
 from .link import Connection
 from .network import GangNetwork
+from .probe import Probe, Probes
 
 # Before the start, a member that hears nothing from its head for so long ends itself.
 HEAD_TIMEOUT_S = 60.0
@@ -34,12 +35,11 @@ class Member(Gang):
         self._network = network
         now = network.clock()
         self._job = job
-        self._key = key
+        self._identity: Identity = (key, launch_identity(job), job.node_rank)
         self._selector = selector
         host, port = self._endpoint = (job.rendezvous.address, job.gang.port)
         self._address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        # When the node sent what the head has answered last: the head has not given it up before that is too old.
-        self._last_heard = self._last_tick = self._joined_at = now
+        self._link_heard = self._last_tick = self._joined_at = now
         self._awake_since = now
         self._told_at: float | None = None  # when it was told to start, while no rank runs yet
         self._next_try = now
@@ -47,8 +47,8 @@ class Member(Gang):
         self._beat_s = heartbeat_s(job.nnodes, job.gang.lost_after)
         self._next_beat = now
         self._link: Connection | None = None
+        self._probes = Probes(self._open_probe, job.gang.lost_after)
         self._session: Session | None = None
-        self._nonces = ("", "")
         self._authenticated = False
         self._started = False
         self._over = False
@@ -80,12 +80,19 @@ class Member(Gang):
             elif silence > HEAD_TIMEOUT_S:
                 self._lose(f"could not reach the head at {self._address} for {HEAD_TIMEOUT_S:.0f} s: {self._why}")
             return
+        if self._job.gang.lost_after:
+            self._probes.tick(now, silence, now - max(self._link_heard, self._awake_since))
         timeout = self._job.gang.lost_after if self._started else HEAD_TIMEOUT_S
         if timeout and silence > timeout:
             self._lose(f"no sign of life from the head's runner for {timeout:.0f} s")
         elif now >= self._next_beat or self._has_news():
             self._next_beat = now + self._beat_s
             self._send_sign()
+
+    @property
+    def _last_heard(self) -> float:
+        """When the node sent what the head has answered last: the head has not given it up before that is too old."""
+        return max(self._link_heard, self._probes.heard)
 
     def _has_news(self) -> bool:
         """Return whether the head should know at once what this node knows of the fabric."""
@@ -152,6 +159,7 @@ class Member(Gang):
         return True
 
     def close(self) -> None:
+        self._probes.close()
         if self._link is not None:
             self._link.close()
             self._link = None
@@ -173,6 +181,11 @@ class Member(Gang):
             self._link = Connection(sock, self._selector, self._receive, self._on_close)
         return self._network.clock() - began
 
+    def _open_probe(self) -> Probe:
+        if self._link is None:
+            raise ConnectionError
+        return Probe(self._network.reconnect(self._link.sock), self._selector, self._network, self._identity)
+
     def _receive(self, line: bytes) -> None:
         if self._session is None:
             self._join(parse(line))
@@ -180,7 +193,7 @@ class Member(Gang):
             self._welcome(parse(line), self._session)
         else:
             message = self._session.open(line)
-            self._last_heard = max(self._last_heard, float(message.get("heard") or 0.0))
+            self._link_heard = max(self._link_heard, float(message.get("heard") or 0.0))
             if message.get("type") == "end":
                 self._end(message)
             elif message.get("type") in ("go", "stop", "look", "hang") and not self._over:
@@ -192,15 +205,12 @@ class Member(Gang):
                         self._send_sign()
 
     def _join(self, hello: dict[str, Any]) -> None:
-        rank, run = self._job.node_rank, launch_identity(self._job)
-        self._nonces = (str(hello.get("nonce")), self._network.nonce())
+        nonces = str(hello.get("nonce")), self._network.nonce()
         # A stop request travels with the join, so that the head does not start the run first.
         stop = short(str(self._stop_request["why"]), MAX_STOP_BYTES) if self._stop_request is not None else ""
-        mac = proof(self._key, "join", run, rank, *self._nonces, stop)
-        self._session = Session(self._key, run, rank, self._nonces, FROM_MEMBER)
+        join, self._session = request(JOIN, self._identity, nonces, stop)
         if self._link is not None:
-            join = {"type": "join", "rank": rank, "nonce": self._nonces[1], "stop": stop, "mac": mac}
-            self._link.send(plain(join))
+            self._link.send(join)
             self._joined_at = self._network.clock()
 
     def _welcome(self, message: dict[str, Any], session: Session) -> None:
@@ -212,7 +222,7 @@ class Member(Gang):
         if not is_proof(message.get("mac"), session.key, "welcome"):
             raise Forged("it is not the head of this run")
         self._authenticated = True
-        self._last_heard = self._joined_at
+        self._link_heard = self._joined_at
         if self._link is not None:
             self._link.lines.limit = AUTHENTICATED_BYTES
         self._send_stop_request()
@@ -242,9 +252,7 @@ class Member(Gang):
         if self._loss or self._over:
             return
         self._loss = why
-        if self._link is not None:
-            self._link.close()
-            self._link = None
+        self.close()
         if not self._started or self._drained_report is not None:
             self._end_alone()
         elif self._job.gang.lost_after:
