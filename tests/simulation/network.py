@@ -144,10 +144,10 @@ class Network:
 
     def _knock(self, mine: End, its: End, patience_s: float) -> None:
         """Arrive at the other node, or try again after ever longer."""
-        here, there = mine.node.number, its.node.number
+        source, target = mine.node.number, its.node.number
         if mine.is_closed or not mine.node.is_up:
             return
-        if self.cuts[here, there] or self.cuts[there, here] or not its.node.is_up:
+        if self.cuts[source, target] or self.cuts[target, source] or not its.node.is_up:
             self._world.after(patience_s, functools.partial(self._knock, mine, its, 2 * patience_s))
         elif self.listener is None:
             mine.inbox.append(RST)

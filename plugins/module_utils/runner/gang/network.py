@@ -16,7 +16,7 @@ from .next_port import keep_port
 
 
 def reconnect(sock: socket.socket) -> socket.socket:
-    """Return a socket that connects, while nobody waits, to the peer of a connected one."""
+    """Return a socket that is being connected to the peer of a connected one."""
     address = sock.getpeername()
     other = socket.socket(sock.family, socket.SOCK_STREAM)
     other.setblocking(False)
