@@ -15,7 +15,7 @@ from .attempt import Claim
 from .history import History
 from .network import RESEND_S
 from .node import Node
-from .scenario import NEVER, PAUSES, Fault, Scenario
+from .scenario import NEVER, PAUSES, Scenario
 
 # The ticks of two runners and what the kernel needs, beside the time limits.
 SLACK_S = 2.5
@@ -112,10 +112,9 @@ def check_attempts(history: History) -> Iterator[str]:
 
 
 def check_peace(history: History) -> Iterator[str]:
-    """Without a fault, or with one that must be harmless, a run ends as its ranks do, and all nodes know it."""
+    """Without a fault, or with pauses that must be harmless, a run ends as its ranks do, and all nodes know it."""
     scenario = history.scenario
-    is_harmless = not scenario.faults or (len(scenario.faults) == 1 and _is_short(scenario, scenario.faults[0]))
-    if not is_harmless or any(start > 1.0 for start in scenario.starts):
+    if not _are_short(scenario) or any(start > 1.0 for start in scenario.starts):
         return
     if history.losses:
         yield f"without a fault that lasts, nodes are given up: {sorted(history.losses)}"
@@ -133,11 +132,17 @@ def check_peace(history: History) -> Iterator[str]:
         yield f"without a fault that lasts the verdicts are {verdicts}; expected {expected}"
 
 
-def _is_short(scenario: Scenario, fault: Fault) -> bool:
-    """Whether a fault ends before a node may be given up for it, whatever the ticks and the network add to it."""
+def _are_short(scenario: Scenario) -> bool:
+    """Whether all faults are pauses that end, one by one, before a node may be given up for any of them."""
+    # What the ticks and the network add to a pause.
     heard_s = heartbeat_s(scenario.nnodes, scenario.lost_after) + 2 * scenario.tick_s + 2 * scenario.latency[1]
-    probed_s = PROBE_S + 2 * scenario.tick_s + 5 * scenario.latency[1]
-    return fault.kind in PAUSES and fault.seconds + heard_s + probed_s < scenario.lost_after
+    added_s = heard_s + PROBE_S + 2 * scenario.tick_s + 5 * scenario.latency[1]
+    return all(
+        fault.kind in PAUSES and fault.seconds + added_s < scenario.lost_after for fault in scenario.faults
+    ) and all(
+        not later.moment and later.at > earlier.at + earlier.seconds + added_s
+        for earlier, later in itertools.pairwise(scenario.faults)
+    )
 
 
 def _verdict(node: Node) -> str | None:

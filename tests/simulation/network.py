@@ -169,9 +169,11 @@ class Network:
         self._cut_at.setdefault((source, target), self._world.now)
 
     def heal(self, source: int, target: int) -> None:
-        """End a cut; what it held comes after a while."""
+        """End a cut; what it held comes a while after the last one has ended."""
         self.cuts[source, target] -= 1
-        resend_s = max(RESEND_S, self._world.now - self._cut_at.pop((source, target), self._world.now))
+        if self.cuts[source, target]:
+            return
+        resend_s = max(RESEND_S, self._world.now - self._cut_at.pop((source, target)))
         for end in self._holding:
             if (end.node.number, end.peer.node.number) == (source, target):
                 self._world.after(self._world.chance.uniform(0.0, resend_s), functools.partial(self._resend, end))

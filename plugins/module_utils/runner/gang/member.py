@@ -40,7 +40,7 @@ class Member(Gang):
         host, port = self._endpoint = (job.rendezvous.address, job.gang.port)
         self._address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._link_heard = self._last_tick = self._joined_at = now
-        self._awake_since = now
+        self._silence_start = now  # no silence counts from before this
         self._told_at: float | None = None  # when it was told to start, while no rank runs yet
         self._next_try = now
         self._retry_s = MIN_RETRY_S
@@ -70,10 +70,11 @@ class Member(Gang):
             # No pause: attempts that are slow, as where a name server does not answer, would put the end off forever.
             self._last_tick += self._connect(now)
         if is_pause(pause, self._job.gang.lost_after):
-            self._awake_since = now  # this node was silent, not the head
+            # This node was silent, not the head; but a spare may start a heartbeat after the limit (earliest_restart).
+            self._silence_start = now + self._beat_s - self._job.gang.lost_after
         # After a pause there is time to hear the head again, but not to start: the node may have been given up.
         is_starting = self._told_at is not None and self.may_start
-        silence = now - (self._last_heard if is_starting else max(self._last_heard, self._awake_since))
+        silence = now - (self._last_heard if is_starting else max(self._last_heard, self._silence_start))
         if not self._authenticated:
             if self._stop_request is not None and now >= self._stop_request_until:
                 self.end_unanswered(self._stop_request["why"])
@@ -81,7 +82,7 @@ class Member(Gang):
                 self._lose(f"could not reach the head at {self._address} for {HEAD_TIMEOUT_S:.0f} s: {self._why}")
             return
         if self._job.gang.lost_after:
-            self._probes.tick(now, silence, now - max(self._link_heard, self._awake_since))
+            self._probes.tick(now, now - self._last_heard, now - max(self._link_heard, self._silence_start))
         timeout = self._job.gang.lost_after if self._started else HEAD_TIMEOUT_S
         if timeout and silence > timeout:
             self._lose(f"no sign of life from the head's runner for {timeout:.0f} s")
@@ -201,7 +202,7 @@ class Member(Gang):
                 if message["type"] == "go":
                     self._started, self._drained_report = True, None
                     if self._job.gang.lost_after:  # a head that has given up this node does not answer
-                        self._told_at = self._awake_since = self._network.clock()
+                        self._told_at = self._silence_start = self._network.clock()
                         self._send_sign()
 
     def _join(self, hello: dict[str, Any]) -> None:

@@ -125,8 +125,9 @@ def test_a_node_that_hears_the_end_late_for_such_a_cut_knows_it() -> None:
         assert ends(run(Fault("mute", 0, 0.0, "end", 3.2), seed=seed)) == ["succeeded"] * 4
 
 
-def test_a_spare_starts_when_the_ranks_of_a_node_that_is_cut_off_have_been_killed() -> None:
-    history = run(Fault("cut", 1, 5.0, "go", NEVER), parts={(1, 0): Part(60.0, resists_s=60.0)})
+@pytest.mark.parametrize("pauses", [[], [Fault("freeze", 1, 5.0, "go", 2.6)], [Fault("freeze", 1, 5.0, "go", 3.5)]])
+def test_a_spare_starts_when_the_ranks_of_a_node_that_is_cut_off_have_been_killed(pauses: list[Fault]) -> None:
+    history = run(*pauses, Fault("cut", 1, 5.1, "go", NEVER), parts={(1, 0): Part(60.0, resists_s=60.0)})
     assert held(history)[-1] == (3, 1, 1)
 
 
