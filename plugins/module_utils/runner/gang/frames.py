@@ -22,7 +22,7 @@ NONCE_BYTES = 16
 FROM_HEAD, FROM_MEMBER = b"head", b"member"
 JOIN, PROBE = "join", "probe"
 # What a member proves: the run's key, the launch and its node rank.
-Identity = tuple[bytes, str, int]
+Credentials = tuple[bytes, str, int]
 
 
 class Forged(Exception):
@@ -120,12 +120,12 @@ class Session:
         return hmac.digest(self.key, b"%s %d %s" % (direction, number, body), "sha256").hex().encode()
 
 
-def request(kind: str, identity: Identity, nonces: tuple[str, str], stop: str = "") -> tuple[bytes, Session]:
+def request(kind: str, credentials: Credentials, nonces: tuple[str, str], stop: str = "") -> tuple[bytes, Session]:
     """Return a member's line of the handshake, JOIN or PROBE, and the session that it begins.
 
     nonces: the head's and the member's; stop: the reason of a stop request that travels with a join.
     """
-    key, run, rank = identity
+    key, run, rank = credentials
     mac = proof(key, kind, run, rank, *nonces, stop)
     line = plain({"type": kind, "rank": rank, "nonce": nonces[1], "stop": stop, "mac": mac})
     return line, Session(key, run, rank, nonces, FROM_MEMBER)

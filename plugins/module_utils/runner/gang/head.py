@@ -31,8 +31,7 @@ BACKLOG = 4096
 # Pending connections allowed beyond two per node; the oldest is dropped for a new one.
 EXTRA_PENDING = 1024
 ACCEPTED_AT_ONCE = 256
-# Files that the runner opens beside connections: logs and pipes of the ranks.
-RUNNER_FILES = 1024
+RUNNER_FILES = 1024  # opened beside connections: logs and pipes of the ranks
 EXIT_S = 2.0  # how long the head waits, after the last goodbye, for the members' runners to exit
 SILENCE_CHECK_S = 0.2  # how often the head looks for silent nodes
 
@@ -51,7 +50,6 @@ class Head(Gang):
         self._run = launch_identity(job)
         self._selector = selector
         self._beat_s = heartbeat_s(job.nnodes, job.gang.lost_after)
-        self._overview_s = overview_s(job.nnodes)
         self._next_silence_check = self._next_pace = self._last_tick = now
         self._pace: Pace | None = None
         self._lost_after = gang.lost_after
@@ -166,7 +164,7 @@ class Head(Gang):
 
     def pace(self, now: float) -> Pace | None:
         if now >= self._next_pace:
-            self._next_pace = now + self._overview_s
+            self._next_pace = now + overview_s(len(self.coordinator.nodes))
             self._signs.note(0, self.sign, self.stalled_s, now)
             self._pace = self._signs.pace(self.coordinator.nodes, self.coordinator.attempt, now)
         return self._pace

@@ -10,10 +10,10 @@ from ..._records.gang import NodeSign
 from ..._records.hang import NodeLook
 from ..._records.job import Job
 from .base import GOODBYE_S, STALLED_S, Gang, end_order, heartbeat_s, is_pause, launch_identity
-from .frames import AUTHENTICATED_BYTES, JOIN, Forged, Identity, Session, is_proof, parse, request, short
+from .frames import AUTHENTICATED_BYTES, JOIN, Credentials, Forged, Session, is_proof, parse, request, short
 from .link import Connection
 from .network import GangNetwork
-from .probe import Probe, Probes
+from .probe import HeadProbes
 
 # Before the start, a member that hears nothing from its head for so long ends itself.
 HEAD_TIMEOUT_S = 60.0
@@ -35,7 +35,7 @@ class Member(Gang):
         self._network = network
         now = network.clock()
         self._job = job
-        self._identity: Identity = (key, launch_identity(job), job.node_rank)
+        self._credentials: Credentials = (key, launch_identity(job), job.node_rank)
         self._selector = selector
         host, port = self._endpoint = (job.rendezvous.address, job.gang.port)
         self._address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -47,7 +47,7 @@ class Member(Gang):
         self._beat_s = heartbeat_s(job.nnodes, job.gang.lost_after)
         self._next_beat = now
         self._link: Connection | None = None
-        self._probes = Probes(self._open_probe, job.gang.lost_after)
+        self._probes = HeadProbes(selector, network, self._credentials, job.gang.lost_after)
         self._session: Session | None = None
         self._authenticated = False
         self._started = False
@@ -70,8 +70,8 @@ class Member(Gang):
             # No pause: attempts that are slow, as where a name server does not answer, would put the end off forever.
             self._last_tick += self._connect(now)
         if is_pause(pause, self._job.gang.lost_after):
-            # This node was silent, not the head; but a spare may start a heartbeat after the limit (earliest_restart).
-            self._silence_start = now + self._beat_s - self._job.gang.lost_after
+            # This node was silent, not the head; but a spare may take its rank soon (RestartPolicy.earliest_restart).
+            self._silence_start = now + self._beat_s - self._job.gang.lost_after if self._started else now
         # After a pause there is time to hear the head again, but not to start: the node may have been given up.
         is_starting = self._told_at is not None and self.may_start
         silence = now - (self._last_heard if is_starting else max(self._last_heard, self._silence_start))
@@ -81,8 +81,9 @@ class Member(Gang):
             elif silence > HEAD_TIMEOUT_S:
                 self._lose(f"could not reach the head at {self._address} for {HEAD_TIMEOUT_S:.0f} s: {self._why}")
             return
-        if self._job.gang.lost_after:
-            self._probes.tick(now, now - self._last_heard, now - max(self._link_heard, self._silence_start))
+        if self._job.gang.lost_after and self._link is not None:
+            link_silence = now - max(self._link_heard, self._silence_start)
+            self._probes.tick(self._link.sock, now, now - self._last_heard, link_silence)
         timeout = self._job.gang.lost_after if self._started else HEAD_TIMEOUT_S
         if timeout and silence > timeout:
             self._lose(f"no sign of life from the head's runner for {timeout:.0f} s")
@@ -107,7 +108,7 @@ class Member(Gang):
 
     @property
     def may_start(self) -> bool:
-        return self._told_at is None or self._last_heard >= self._told_at
+        return self._told_at is None or self._link_heard >= self._told_at
 
     def report_running(self) -> None:
         self._told_at = None
@@ -182,11 +183,6 @@ class Member(Gang):
             self._link = Connection(sock, self._selector, self._receive, self._on_close)
         return self._network.clock() - began
 
-    def _open_probe(self) -> Probe:
-        if self._link is None:
-            raise ConnectionError
-        return Probe(self._network.reconnect(self._link.sock), self._selector, self._network, self._identity)
-
     def _receive(self, line: bytes) -> None:
         if self._session is None:
             self._join(parse(line))
@@ -209,7 +205,7 @@ class Member(Gang):
         nonces = str(hello.get("nonce")), self._network.nonce()
         # A stop request travels with the join, so that the head does not start the run first.
         stop = short(str(self._stop_request["why"]), MAX_STOP_BYTES) if self._stop_request is not None else ""
-        join, self._session = request(JOIN, self._identity, nonces, stop)
+        join, self._session = request(JOIN, self._credentials, nonces, stop)
         if self._link is not None:
             self._link.send(join)
             self._joined_at = self._network.clock()

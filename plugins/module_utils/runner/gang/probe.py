@@ -11,29 +11,28 @@ import contextlib
 import math
 import selectors
 import socket
-from collections.abc import Callable
 
-from .frames import PROBE, Forged, Identity, Session, is_proof, parse, request
+from .frames import PROBE, Credentials, Forged, Session, is_proof, parse, request
 from .link import Connection
 from .network import GangNetwork
 
 # The part of the limit after which a silent head is probed, and how many seconds lie between two probes.
-SUSPICIOUS, PROBE_S = 0.6, 0.5
-# For how many times the limit probes may replace the connection that carries the orders.
-TRUSTED = 3.0
+SUSPICION, PROBE_S = 0.6, 0.5
+# For how many times the limit probes may replace the connection that carries the orders; TCP needs twice the cut.
+TRUST = 2.0
 # So many probes wait for an answer at most; the oldest is given up for a new one.
 MAX_PROBES = 4
 
 
-class Probe:
+class HeadProbe:
     """One connection that proves the key, as a join does, and learns whether the head still holds this node."""
 
     def __init__(
-        self, sock: socket.socket, selector: selectors.BaseSelector, network: GangNetwork, identity: Identity
+        self, sock: socket.socket, selector: selectors.BaseSelector, network: GangNetwork, credentials: Credentials
     ) -> None:
         self.heard = -math.inf  # when the node sent what the head has answered
         self._network = network
-        self._identity = identity
+        self._credentials = credentials
         self._session: Session | None = None
         self._sent_at = -math.inf
         self._link = Connection(sock, selector, self._receive, lambda _why: None)
@@ -45,7 +44,7 @@ class Probe:
         message = parse(line)
         if self._session is None:
             nonces = str(message.get("nonce")), self._network.nonce()
-            text, self._session = request(PROBE, self._identity, nonces)
+            text, self._session = request(PROBE, self._credentials, nonces)
             self._sent_at = self._network.clock()
             self._link.send(text)
         elif is_proof(message.get("mac"), self._session.key, "welcome"):
@@ -55,14 +54,18 @@ class Probe:
             raise Forged("it is not the head of this run, or has given up this node")
 
 
-class Probes:
-    """The probes of a member; open_probe raises OSError where no connection can be tried."""
+class HeadProbes:
+    """The probes of a member; lost_after in seconds."""
 
-    def __init__(self, open_probe: Callable[[], Probe], lost_after: float) -> None:
-        self._open_probe = open_probe
+    def __init__(
+        self, selector: selectors.BaseSelector, network: GangNetwork, credentials: Credentials, lost_after: float
+    ) -> None:
+        self._selector = selector
+        self._network = network
+        self._credentials = credentials
         self._lost_after = lost_after
         self._heard = self._next = -math.inf
-        self._probes: list[Probe] = []
+        self._probes: list[HeadProbe] = []
 
     @property
     def heard(self) -> float:
@@ -70,9 +73,12 @@ class Probes:
         self._heard = max([self._heard, *(probe.heard for probe in self._probes)])
         return self._heard
 
-    def tick(self, now: float, silence: float, link_silence: float) -> None:
-        """Let time pass; silence: since when, in seconds, nothing was heard, and nothing on the first connection."""
-        if silence <= SUSPICIOUS * self._lost_after or link_silence > TRUSTED * self._lost_after:
+    def tick(self, sock: socket.socket, now: float, silence: float, link_silence: float) -> None:
+        """Let time pass. sock: the first connection's.
+
+        silence: since when, in seconds, the head has not been heard at all; link_silence: nor on the first connection.
+        """
+        if silence <= SUSPICION * self._lost_after or link_silence > TRUST * self._lost_after:
             self.close()
         elif now >= self._next:
             self._next = now + PROBE_S
@@ -80,7 +86,8 @@ class Probes:
                 probe.close()
             self._probes = self._probes[1 - MAX_PROBES :]
             with contextlib.suppress(OSError):
-                self._probes.append(self._open_probe())
+                other = self._network.reconnect(sock)
+                self._probes.append(HeadProbe(other, self._selector, self._network, self._credentials))
 
     def close(self) -> None:
         self._heard = self.heard

@@ -12,7 +12,12 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.frames import PROBE, plain, proof, request
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.network import GangNetwork
-from ansible_collections.muster.train.plugins.module_utils.runner.gang.probe import MAX_PROBES, Probe, Probes
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.probe import (
+    MAX_PROBES,
+    TRUST,
+    HeadProbe,
+    HeadProbes,
+)
 
 IDENTITY = b"key", "run nonce", 1
 LOST_AFTER = 5.0
@@ -24,12 +29,20 @@ class Peer:
     def __init__(self) -> None:
         self.now = 100.0
         self.selector = selectors.DefaultSelector()
-        self.sockets: list[socket.socket] = []
+        self.sockets = [socket.socket()]
+        self.network = GangNetwork(clock=lambda: self.now, nonce=lambda: "bb", reconnect=self.reconnect)
+        self.probes = HeadProbes(self.selector, self.network, IDENTITY, LOST_AFTER)
 
-    def open_probe(self) -> Probe:
+    def reconnect(self, _sock: socket.socket) -> socket.socket:
         mine, its = socket.socketpair()
         self.sockets.append(its)
-        return Probe(mine, self.selector, GangNetwork(clock=lambda: self.now, nonce=lambda: "bb"), IDENTITY)
+        return mine
+
+    def open_probe(self) -> HeadProbe:
+        return HeadProbe(self.reconnect(self.sockets[0]), self.selector, self.network, IDENTITY)
+
+    def tick(self, now: float, silence: float, link_silence: float) -> None:
+        self.probes.tick(self.sockets[0], now, silence, link_silence)
 
     def send(self, line: bytes) -> None:
         """Send a line to the last probe, which handles it."""
@@ -74,21 +87,19 @@ def test_another_answer_proves_nothing(peer: Peer, answer: dict[str, str]) -> No
 
 
 def test_a_head_is_probed_again_and_again_until_it_is_heard(peer: Peer) -> None:
-    probes = Probes(peer.open_probe, LOST_AFTER)
     for tick in range(50):
         peer.now, silence = 100.0 + tick / 10, tick / 10
-        probes.tick(peer.now, silence, silence)
-        assert bool(peer.sockets) == (silence > 3.0)
-    assert peer.open_probes == len(peer.sockets) == MAX_PROBES
-    probes.tick(peer.now + 1.0, 6.0, 6.0)
+        peer.tick(peer.now, silence, silence)
+        assert bool(peer.open_probes) == (silence > 3.0)
+    assert peer.open_probes == MAX_PROBES == len(peer.sockets) - 1
+    peer.tick(peer.now + 1.0, 6.0, 6.0)
     assert peer.open_probes == MAX_PROBES
-    probes.tick(peer.now + 2.0, 0.1, 6.0)
+    peer.tick(peer.now + 2.0, 0.1, 6.0)
     assert peer.open_probes == 0
 
 
 def test_probes_do_not_replace_the_first_connection_forever(peer: Peer) -> None:
-    probes = Probes(peer.open_probe, LOST_AFTER)
-    probes.tick(100.0, 4.0, 15.0)
+    peer.tick(100.0, 4.0, TRUST * LOST_AFTER)
     assert peer.open_probes == 1
-    probes.tick(101.0, 4.0, 15.1)
+    peer.tick(101.0, 4.0, TRUST * LOST_AFTER + 0.1)
     assert peer.open_probes == 0

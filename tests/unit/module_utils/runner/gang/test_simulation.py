@@ -89,7 +89,7 @@ def test_a_node_whose_clock_stood_still_does_not_start_where_the_end_of_its_conn
 
 
 def test_a_node_that_the_head_still_hears_starts_when_its_order_has_come() -> None:
-    history = run(Fault("deafen", 1, 0.0, "go", 40.0))
+    history = run(Fault("deafen", 1, 0.0, "go", 20.0))
     assert held(history) == [(0, 0, 0), (1, 1, 0), (2, 2, 0)]
     assert ends(history) == ["succeeded"] * 4
 
