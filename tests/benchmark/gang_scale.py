@@ -31,7 +31,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.gang import 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Job
 from ansible_collections.muster.train.plugins.module_utils._records.run import MemlockLimits, Progress
 from ansible_collections.muster.train.plugins.module_utils.runner import files
-from ansible_collections.muster.train.plugins.module_utils.runner.gang.base import Gang, heartbeat_s, report_of
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.base import Gang, overview_s, report_of
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.head import Head
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.member import Member
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.network import GangNetwork
@@ -75,7 +75,7 @@ def lead(job: Job, word: Connection) -> None:
     head = Head(job, KEY.encode(), selector, GangNetwork())
     selector.register(word, selectors.EVENT_READ, lambda _events: None)
     word.send("listens")
-    written_s = heartbeat_s(job.nnodes, job.gang.lost_after)
+    written_s = overview_s(job.nnodes)
     next_beat = next_statuses = 0.0
     while True:
         turn(selector, [head])

@@ -15,15 +15,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ansible_collections.muster.train.plugins.module_utils._records.layout import HEARTBEAT
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.tests.faults import gangs
-from ansible_collections.muster.train.tests.support.gang import Running
 from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 # Of a small disk, and of one that can be frozen.
 SMALL, HANGING = "size=1m,nr_inodes=200", 16 << 20
-# Longer than `lost_after`, which is 12 s.
+# Much longer than `lost_after`.
 SHORT_S = 15.0
 # As long as the failover of a file server takes.
 STALL_S = 60.0
@@ -171,19 +169,6 @@ def holds_a_rank(home: Path, turn: random.Random) -> float:
             return seconds
 
 
-def go_on(running: Running, turn: random.Random) -> float:
-    """Check that every node writes again and runs, then stop the run; return the seconds until it has ended."""
-    beats = [Path(job.run_dir, HEARTBEAT) for job in running.jobs]
-    thawed = time.time()
-    wait_for(lambda: all(beat.stat().st_mtime > thawed for beat in beats), "they write again", gangs.PATIENCE_S)
-    assert gangs.all_run(running), f"it ended the run: {running.phases()}"
-    began = time.monotonic()
-    gangs.request_stop(running, turn.randrange(gangs.NODES))
-    seconds = gangs.wait_for_end(running, began)
-    gangs.check(running, ["stopped"])
-    return seconds
-
-
 def hangs_shortly(home: Path, turn: random.Random) -> float:
     """A disk hangs for longer than `lost_after`: the run continues."""
     bad = turn.randrange(gangs.NODES)
@@ -193,7 +178,7 @@ def hangs_shortly(home: Path, turn: random.Random) -> float:
             time.sleep(SHORT_S)
         finally:
             freeze(False)
-        return go_on(running, turn)
+        return gangs.go_on(running, turn)
 
 
 def all_stall(home: Path, turn: random.Random) -> float:
@@ -208,4 +193,4 @@ def all_stall(home: Path, turn: random.Random) -> float:
         for freeze in turn.sample(freezes, gangs.NODES):
             freeze(False)
             time.sleep(LAST_THAW_S * turn.random())
-        return go_on(running, turn)
+        return gangs.go_on(running, turn)

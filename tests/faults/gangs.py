@@ -16,6 +16,7 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.job import Job
+from ansible_collections.muster.train.plugins.module_utils._records.layout import HEARTBEAT
 from ansible_collections.muster.train.plugins.module_utils._runs.read import read_run
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
@@ -29,6 +30,8 @@ NODES, NPROC = 3, 2
 STOP_GRACE_S = 3.0
 # Of a run whose spare is waited for, `lost_after`, shortened.
 LOST_S = 4
+# Shorter than `lost_after`, and so long that TCP is silent beyond that after a cut.
+PAUSE_S = 3.2
 # Longer than any bound, and than a head waits for a runner that was killed before it came.
 PATIENCE_S = 100.0
 DOCKER = ["docker"]
@@ -74,10 +77,45 @@ def started(running: Running) -> Iterator[Running]:
 def running_gang(home: Path, turn: random.Random, deaf: Iterable[int] = (), **changes: Any) -> Iterator[Running]:
     """Yield a gang all of whose ranks have been running for a moment."""
     with started(make(home, deaf, **changes)) as running:
-        running.wait_phase("running")
-        wait_for(lambda: ranks_run(running, range(NODES)), "all ranks run", PATIENCE_S)
-        time.sleep(0.3 + turn.random())
+        settle(running, turn)
         yield running
+
+
+def settle(running: Running, turn: random.Random) -> None:
+    """Wait until all ranks have been running for a moment."""
+    running.wait_phase("running")
+    wait_for(lambda: ranks_run(running, range(NODES)), "all ranks run", PATIENCE_S)
+    time.sleep(0.3 + turn.random())
+
+
+def go_on(running: Running, turn: random.Random) -> float:
+    """Check that every node writes again and runs, then stop the run; return the seconds until it has ended."""
+    beats = [Path(job.run_dir, HEARTBEAT) for job in running.jobs]
+    thawed = time.time()
+    wait_for(lambda: all(beat.stat().st_mtime > thawed for beat in beats), "they write again", PATIENCE_S)
+    assert all_run(running), f"it ended the run: {running.phases()}"
+    began = time.monotonic()
+    request_stop(running, turn.randrange(NODES))
+    seconds = wait_for_end(running, began)
+    check(running, ["stopped"])
+    return seconds
+
+
+def outlast(
+    running: Running, turn: random.Random, trouble: contextlib.AbstractContextManager[None], seconds: float = PAUSE_S
+) -> float:
+    """Be in trouble for so many seconds: the same ranks run. Return the seconds until a stop has ended them."""
+    before = _pids(running)
+    with trouble:
+        time.sleep(seconds)
+    time.sleep(PAUSE_S)  # by now a node would have been given up
+    assert all_run(running), f"it ended the run: {running.phases()}"
+    assert _pids(running) == before, "the ranks were restarted"
+    return go_on(running, turn)
+
+
+def _pids(running: Running) -> list[dict[int, int]]:
+    return [{rank: process.pid for rank, process in ranks(running, node).items()} for node in range(NODES)]
 
 
 def wait_for_end(running: Running, began: float, *but: int) -> float:

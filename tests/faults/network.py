@@ -58,6 +58,13 @@ class Network:
         how = ["nomaster"] if silently else ["down"]
         run_ip("-n", self.switch, "link", "set", f"port{node}", *how)
 
+    @contextlib.contextmanager
+    def silent(self, node: int) -> Iterator[None]:
+        """Cut a node off silently for a while."""
+        self.cut(node, silently=True)
+        yield
+        run_ip("-n", self.switch, "link", "set", f"port{node}", "master", "bridge")
+
 
 @contextlib.contextmanager
 def switched(count: int) -> Iterator[Network]:
@@ -88,8 +95,7 @@ def cut_off(head: bool) -> Callable[[Path, random.Random], float]:
     def fault(home: Path, turn: random.Random) -> float:
         bad = 0 if head else turn.randrange(1, gangs.NODES)
         with apart(gangs.make(home)) as (running, network):
-            running.wait_phase("running")
-            time.sleep(0.3 + turn.random())
+            gangs.settle(running, turn)
             began = time.monotonic()
             network.cut(bad, silently=turn.random() < 0.5)
             seconds = gangs.wait_for_end(running, began)
@@ -98,6 +104,14 @@ def cut_off(head: bool) -> Callable[[Path, random.Random], float]:
             return seconds
 
     return fault
+
+
+def cut_off_shortly(home: Path, turn: random.Random) -> float:
+    """A node cannot reach the others for less than `lost_after`: the run continues."""
+    bad = turn.randrange(gangs.NODES)
+    with apart(gangs.make(home)) as (running, network):
+        gangs.settle(running, turn)
+        return gangs.outlast(running, turn, network.silent(bad))
 
 
 @contextlib.contextmanager

@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import signal
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.plugins.module_utils.runner.process import Process
 from ansible_collections.muster.train.tests.faults import gangs
 from ansible_collections.muster.train.tests.support.jobs import wait_for
 
-# Shorter than `lost_after`.
-PAUSE_S = 6.0
 JOIN_S = 5
+# So many programs that use a core each, for longer than `lost_after`.
+BUSY, BUSY_S = 6, 10.0
 
 
 def rank_crashes(home: Path, turn: random.Random) -> float:
@@ -66,22 +70,31 @@ def pauses(home: Path, turn: random.Random) -> float:
     """A node is paused for less than `lost_after`: the run continues."""
     bad = turn.randrange(gangs.NODES)
     with gangs.running_gang(home, turn) as running:
-        before = [gangs.ranks(running, rank) for rank in range(gangs.NODES)]
-        victims = gangs.tree(running, bad)
-        for process in victims:
-            process_tree.send(process, signal.SIGSTOP)
-        time.sleep(PAUSE_S)
-        for process in victims:
-            process_tree.send(process, signal.SIGCONT)
-        time.sleep(1.0)
-        now = [{rank: p.pid for rank, p in gangs.ranks(running, node).items()} for node in range(gangs.NODES)]
-        assert now == [{rank: p.pid for rank, p in node.items()} for node in before], "the ranks were restarted"
-        assert gangs.all_run(running), f"the pause ended it: {running.phases()}"
-        began = time.monotonic()
-        gangs.request_stop(running, turn.randrange(gangs.NODES))
-        seconds = gangs.wait_for_end(running, began)
-        gangs.check(running, ["stopped"])
-        return seconds
+        return gangs.outlast(running, turn, _frozen(gangs.tree(running, bad)))
+
+
+@contextlib.contextmanager
+def _frozen(victims: list[Process]) -> Iterator[None]:
+    for process in victims:
+        process_tree.send(process, signal.SIGSTOP)
+    yield
+    for process in victims:
+        process_tree.send(process, signal.SIGCONT)
+
+
+def busy(home: Path, turn: random.Random) -> float:
+    """Other programs want the cores: the run continues."""
+    with gangs.running_gang(home, turn) as running:
+        return gangs.outlast(running, turn, _load(), BUSY_S)
+
+
+@contextlib.contextmanager
+def _load() -> Iterator[None]:
+    with contextlib.ExitStack() as programs:
+        for _number in range(BUSY):
+            program = programs.enter_context(subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]))
+            programs.callback(program.kill)
+        yield
 
 
 def does_not_come(home: Path, turn: random.Random) -> float:

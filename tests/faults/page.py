@@ -28,7 +28,7 @@ cluster's policy ([roles/launch/README.md](../roles/launch/README.md)). The evid
 MIDDLE = """
 The head's `state.json` holds the verdict and the reports of the nodes that did not succeed. Every other node's
 `state.json` holds the verdict too, so that `status` works without the head. While the head answers, a node that is
-frozen or gone costs `status` and `stop` at most `launch_lost_after`
+frozen or gone costs `status` and `stop` at most 12 s, or `launch_lost_after` where that is longer
 ([test_frozen_node](../tests/integration/test_frozen_node.py)).
 
 ## How long it takes

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+# Side by side, of rounds that mostly wait.
+IDLE = 5
+
 
 def never_skipped() -> str | None:
     """Return no reason: the fault can be made anywhere."""

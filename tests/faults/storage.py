@@ -4,13 +4,44 @@
 from __future__ import annotations
 
 from ansible_collections.muster.train.tests.faults import disks, homes
-from ansible_collections.muster.train.tests.faults.row import Fault, Row
+from ansible_collections.muster.train.tests.faults.row import IDLE, Fault, Row
 from ansible_collections.muster.train.tests.support import no_flock
 
 UNIT = "tests/unit/module_utils/runner"
 VERBS = "tests/integration/test_work_directories.py"
 
 STORAGE = [
+    Row(
+        "the storage of one node or of all does not answer for less than `launch_disk_wait` (300 s), as when a file "
+        "server fails over",
+        "nothing: `status` and `follow` name the nodes; output waits in memory (8 MiB a node) and in the pipes (1 MiB "
+        "a rank), after which the ranks wait too; a restart waits until all storage has answered",
+        "`running`",
+        (
+            Fault("a disk pauses, then a stop", disks.hangs_shortly, 5.0, "rounds", IDLE, disks.skip_reason),
+            Fault("all disks stall for 60 s, then a stop", disks.all_stall, 5.0, "rounds", 2, disks.skip_reason),
+        ),
+        (
+            f"{UNIT}/test_stalled_storage.py::test_output_waits_in_bounded_memory_while_the_storage_does_not_answer",
+            "tests/integration/test_stalled_storage.py::test_a_run_whose_storage_stalls_on_all_nodes_succeeds",
+        ),
+    ),
+    Row(
+        "the storage of a node does not answer for longer",
+        "its ranks and those of all other nodes are stopped; a spare can take its rank. The node writes its last state "
+        "if the storage answers within the same time again",
+        "`failed`, names the node",
+        (
+            Fault(
+                f"a node's disk hangs, given up after {disks.DISK_WAIT_S} s",
+                *(disks.hangs(head=False), 30.0, "rounds", IDLE, disks.skip_reason),
+            ),
+            Fault(
+                f"the head's disk hangs, given up after {disks.DISK_WAIT_S} s",
+                *(disks.hangs(head=True), 30.0, "rounds", IDLE, disks.skip_reason),
+            ),
+        ),
+    ),
     Row(
         "a program leaves damaged files, pipes, links, or a thousand nested directories among its outputs",
         "what cannot be read is left out, with a line in `runner.log`; `collect` names what it leaves on the node",

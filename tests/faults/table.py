@@ -21,13 +21,13 @@ from ansible_collections.muster.train.tests.faults import (
     torchrun,
 )
 from ansible_collections.muster.train.tests.faults.fabric import FABRIC
-from ansible_collections.muster.train.tests.faults.row import Fault, Row
+from ansible_collections.muster.train.tests.faults.row import IDLE, Fault, Row
 from ansible_collections.muster.train.tests.faults.storage import STORAGE
 from ansible_collections.muster.train.tests.support import memory as groups
 
 UNIT = "tests/unit/module_utils/runner"
-# Side by side, of rounds that mostly wait.
-IDLE = 5
+# Of a node that is silent, with the default of `launch_lost_after`.
+DETECTED_S = 6.5
 
 ROWS = [
     Row(
@@ -99,14 +99,14 @@ ROWS = [
     ),
     Row(
         "a node or its container dies, freezes, or is cut off",
-        "the others are stopped at once if the connection breaks, else after `launch_lost_after` (12 s); the "
+        "the others are stopped at once if the connection breaks, else after `launch_lost_after` (5 s); the "
         "node ends itself when it returns",
         "`lost`, names the node",
         (
             Fault("a node is killed", nodes.hit(signal.SIGKILL, head=False), 30.0),
             Fault("a container is killed at any moment", containers.killed, 30.0, skip_reason=containers.skip_reason),
-            Fault("a node freezes", nodes.hit(signal.SIGSTOP, head=False), 30.0, at_once=IDLE),
-            Fault("a node is cut off", network.cut_off(head=False), 30.0, "rounds", IDLE, network.skip_reason),
+            Fault("a node freezes", nodes.hit(signal.SIGSTOP, head=False), DETECTED_S, at_once=IDLE),
+            Fault("a node is cut off", network.cut_off(head=False), DETECTED_S, "rounds", IDLE, network.skip_reason),
         ),
         ("tests/integration/test_faults.py::test_runner_killed_and_node_rebooted",),
     ),
@@ -145,45 +145,21 @@ ROWS = [
         "`lost`, from the other nodes; a head that was cut off names the nodes it lost",
         (
             Fault("the head is killed", nodes.hit(signal.SIGKILL, head=True), 30.0),
-            Fault("the head freezes", nodes.hit(signal.SIGSTOP, head=True), 30.0, at_once=IDLE),
-            Fault("the head is cut off", network.cut_off(head=True), 30.0, "rounds", IDLE, network.skip_reason),
+            Fault("the head freezes", nodes.hit(signal.SIGSTOP, head=True), DETECTED_S, at_once=IDLE),
+            Fault("the head is cut off", network.cut_off(head=True), DETECTED_S, "rounds", IDLE, network.skip_reason),
         ),
     ),
     Row(
-        "a node pauses for less than `launch_lost_after`",
-        "nothing: its ranks wait or continue",
-        "`running`",
-        (Fault("a node pauses, then a stop", nodes.pauses, 5.0, "rounds", IDLE),),
-    ),
-    Row(
-        "the storage of one node or of all does not answer for less than `launch_disk_wait` (300 s), as when a file "
-        "server fails over",
-        "nothing: `status` and `follow` name the nodes; output waits in memory (8 MiB a node) and in the pipes (1 MiB "
-        "a rank), after which the ranks wait too; a restart waits until all storage has answered",
+        "a node pauses, or is cut off, for three fifths of `launch_lost_after`, or all nodes are busy",
+        "nothing: its ranks wait or continue; after a cut it connects anew, since TCP may be silent for as long again",
         "`running`",
         (
-            Fault("a disk pauses, then a stop", disks.hangs_shortly, 5.0, "rounds", IDLE, disks.skip_reason),
-            Fault("all disks stall for 60 s, then a stop", disks.all_stall, 5.0, "rounds", 2, disks.skip_reason),
-        ),
-        (
-            f"{UNIT}/test_stalled_storage.py::test_output_waits_in_bounded_memory_while_the_storage_does_not_answer",
-            "tests/integration/test_stalled_storage.py::test_a_run_whose_storage_stalls_on_all_nodes_succeeds",
-        ),
-    ),
-    Row(
-        "the storage of a node does not answer for longer",
-        "its ranks and those of all other nodes are stopped; a spare can take its rank. The node writes its last state "
-        "if the storage answers within the same time again",
-        "`failed`, names the node",
-        (
+            Fault("a node pauses for 3.2 s, then a stop", nodes.pauses, 5.0, "rounds", IDLE),
             Fault(
-                f"a node's disk hangs, given up after {disks.DISK_WAIT_S} s",
-                *(disks.hangs(head=False), 30.0, "rounds", IDLE, disks.skip_reason),
+                "a node is cut off for 3.2 s, then a stop",
+                *(network.cut_off_shortly, 5.0, "rounds", IDLE, network.skip_reason),
             ),
-            Fault(
-                f"the head's disk hangs, given up after {disks.DISK_WAIT_S} s",
-                *(disks.hangs(head=True), 30.0, "rounds", IDLE, disks.skip_reason),
-            ),
+            Fault("six programs use all cores for 10 s, then a stop", nodes.busy, 5.0),
         ),
     ),
     Row(

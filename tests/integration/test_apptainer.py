@@ -223,6 +223,7 @@ def test_setup_builds_an_image_once_and_copies_it(boxed: Cluster, tmp_path: Path
         launch_image=f"{tmp_path}/images/{{{{ inventory_hostname }}}}/bare.sif",
         apptainer_source=f"docker-archive:{tmp_path}/bare.tar",
         apptainer_cache=str(tmp_path / "cache"),
+        ansible_async_dir=str(tmp_path / "async"),  # HOME may not be the user's home, where Ansible looks for the job
     )
     images = [tmp_path / "images" / node / "bare.sif" for node in boxed.names]
     checked = boxed.play("playbooks/setup.yml", "--tags", "apptainer", "--check")

@@ -57,9 +57,9 @@ def test_all_mistakes_are_reported_at_once_one_per_line(cluster: Cluster) -> Non
     [
         ({"channels": 0}, "channels: expected a whole number from 1 to 128, saw 0 (-e channels)"),
         ({"channels": True}, "channels: expected a whole number from 1 to 128, saw True (-e channels)"),
-        ({"chanels": 42}, "chanels: unknown parameter (-e chanels); did you mean 'channels'? launch takes channels, "),
+        ({"chanels": 42}, "chanels: unknown parameter (-e chanels); did you mean 'channels'? "),
         ({"nnodes": 3}, "nnodes: expected at most 2, the size of the group 'nodes', saw 3 (-e nnodes); add nodes "),
-        ({"rank": 3}, "rank: unknown parameter (-e rank); it belongs to the verb logs; launch takes channels, "),
+        ({"rank": 3}, "rank: unknown parameter (-e rank); it belongs to the verb logs; "),
     ],
 )
 def test_a_parameter(cluster: Cluster, parameters: dict[str, Any], line: str) -> None:

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.plugins.plugin_utils._verbs import find
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh") is None, reason="ssh not found: apt install openssh-client")
-LOST_AFTER_S = 6
-LATE = f"no answer within {LOST_AFTER_S} s"
+LATE = f"no answer within {find.ANSWER_S} s"
 
 
 @pytest.fixture
@@ -28,7 +28,6 @@ def silent_port() -> Iterator[int]:
 
 def test_a_frozen_node_is_asked_once_and_named(cluster: Cluster, silent_port: int) -> None:
     cluster.names = ["node0", "node1", "node2"]
-    cluster.policy.update(launch_lost_after=LOST_AFTER_S)
     cluster.write()
     launched = cluster.launch(script_args=["--seconds", "3000"])
     assert launched.rc == 0, launched.out

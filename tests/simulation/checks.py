@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from ansible_collections.muster.train.plugins.module_utils._records.gang import LOST
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.base import heartbeat_s
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.head import Head
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.probe import PROBE_S
 
 from .attempt import Claim
 from .history import History
 from .network import RESEND_S
 from .node import Node
-from .scenario import NEVER, Fault, Scenario
+from .scenario import NEVER, PAUSES, Scenario
 
 # The ticks of two runners and what the kernel needs, beside the time limits.
 SLACK_S = 2.5
@@ -111,16 +112,15 @@ def check_attempts(history: History) -> Iterator[str]:
 
 
 def check_peace(history: History) -> Iterator[str]:
-    """Without a fault, or with one that must be harmless, a run ends as its ranks do, and all nodes know it."""
+    """Without a fault, or with pauses that must be harmless, a run ends as its ranks do, and all nodes know it."""
     scenario = history.scenario
-    is_harmless = not scenario.faults or (len(scenario.faults) == 1 and _is_short(scenario, scenario.faults[0]))
-    if not is_harmless or any(start > 1.0 for start in scenario.starts):
+    if not _are_short(scenario) or any(start > 1.0 for start in scenario.starts):
         return
     if history.losses:
         yield f"without a fault that lasts, nodes are given up: {sorted(history.losses)}"
     claims = [claim for claim in _claims(history) if not claim.part.survives]
     for failed, other in itertools.permutations(claims, 2):
-        fault_s = sum(fault.seconds + RESEND_S for fault in scenario.faults)
+        fault_s = sum(fault.seconds + max(RESEND_S, fault.seconds) for fault in scenario.faults)
         end = failed.until + fault_s + scenario.abort_grace + 2 * SLACK_S
         if failed.code == 1 and other.attempt == failed.attempt and other.until > end:
             yield f"n{other.node} goes on for {other.until - failed.until:.3f} s after n{failed.node} has failed"
@@ -132,12 +132,17 @@ def check_peace(history: History) -> Iterator[str]:
         yield f"without a fault that lasts the verdicts are {verdicts}; expected {expected}"
 
 
-def _is_short(scenario: Scenario, fault: Fault) -> bool:
-    """Whether a fault ends before a node may be given up for it, whatever the ticks and the network add to it."""
+def _are_short(scenario: Scenario) -> bool:
+    """Whether all faults are pauses that end, one by one, before a node may be given up for any of them."""
+    # What the ticks and the network add to a pause.
     heard_s = heartbeat_s(scenario.nnodes, scenario.lost_after) + 2 * scenario.tick_s + 2 * scenario.latency[1]
-    resend_s = 0.0 if fault.kind == "freeze" else RESEND_S
-    is_pause = fault.kind in ("freeze", "cut", "mute", "deafen")
-    return is_pause and fault.seconds + resend_s + heard_s < scenario.lost_after
+    added_s = heard_s + PROBE_S + 2 * scenario.tick_s + 5 * scenario.latency[1]
+    return all(
+        fault.kind in PAUSES and fault.seconds + added_s < scenario.lost_after for fault in scenario.faults
+    ) and all(
+        not later.moment and later.at > earlier.at + earlier.seconds + added_s
+        for earlier, later in itertools.pairwise(scenario.faults)
+    )
 
 
 def _verdict(node: Node) -> str | None:

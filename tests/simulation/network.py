@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from .world import World
 
 FIN, RST = b"FIN", b"RST"  # no line of the gang is one of these
-# How long TCP may take to send again what was not acknowledged, after a cut.
+# How long TCP may take to send again what was not acknowledged, after a cut: as long as the cut, and no less than this.
 RESEND_S = 3.0
+# When TCP first tries again to connect.
+SYN_S = 1.0
 KIND = re.compile(rb'"type": "(\w+)"')
 
 Item = bytes
@@ -109,6 +111,7 @@ class Network:
         self.cuts: collections.Counter[tuple[int, int]] = collections.Counter()
         self.on_line: Callable[[str, int, int], None] = lambda _kind, _source, _target: None
         self._holding: list[End] = []
+        self._cut_at: dict[tuple[int, int], float] = {}
         self._world = world
         self._latency = latency
 
@@ -123,11 +126,35 @@ class Network:
             raise TimeoutError(errno.ETIMEDOUT, "timed out")
         if listener is None:
             raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
-        mine, its = End(self, node), End(self, listener.node)
-        mine.peer, its.peer = its, mine
+        mine, its = self._pair(node, listener.node)
         listener.backlog.append(its)
         self._world.after(0.0, listener.node.wake)
         return mine
+
+    def reconnect(self, node: Node, end: End) -> End:
+        """Return an end that connects with the node of another one, while its own node goes on."""
+        mine, its = self._pair(node, end.peer.node)
+        self._world.after(2 * self._delay(), functools.partial(self._knock, mine, its, SYN_S))
+        return mine
+
+    def _pair(self, node: Node, other: Node) -> tuple[End, End]:
+        mine, its = End(self, node), End(self, other)
+        mine.peer, its.peer = its, mine
+        return mine, its
+
+    def _knock(self, mine: End, its: End, patience_s: float) -> None:
+        """Arrive at the other node, or try again after ever longer."""
+        source, target = mine.node.number, its.node.number
+        if mine.is_closed or not mine.node.is_up:
+            return
+        if self.cuts[source, target] or self.cuts[target, source] or not its.node.is_up:
+            self._world.after(patience_s, functools.partial(self._knock, mine, its, 2 * patience_s))
+        elif self.listener is None:
+            mine.inbox.append(RST)
+            mine.node.wake()
+        else:
+            self.listener.backlog.append(its)
+            self._world.after(0.0, its.node.wake)
 
     def send(self, end: End, item: Item) -> None:
         end.arrival = max(end.arrival, self._world.now + self._delay())
@@ -139,13 +166,17 @@ class Network:
 
     def cut(self, source: int, target: int) -> None:
         self.cuts[source, target] += 1
+        self._cut_at.setdefault((source, target), self._world.now)
 
     def heal(self, source: int, target: int) -> None:
-        """End a cut; what it held comes after a while."""
+        """End a cut; what it held comes a while after the last one has ended."""
         self.cuts[source, target] -= 1
+        if self.cuts[source, target]:
+            return
+        resend_s = max(RESEND_S, self._world.now - self._cut_at.pop((source, target)))
         for end in self._holding:
             if (end.node.number, end.peer.node.number) == (source, target):
-                self._world.after(self._world.chance.uniform(0.0, RESEND_S), functools.partial(self._resend, end))
+                self._world.after(self._world.chance.uniform(0.0, resend_s), functools.partial(self._resend, end))
 
     def reset(self, end: End) -> None:
         """Break a connection as a firewall does: both ends get RST."""

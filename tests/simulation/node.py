@@ -168,6 +168,7 @@ class SimulatedMachine(Machine):
             clock=lambda: node.world.now - node.stood_s,
             nonce=lambda: f"{node.world.chance.getrandbits(128):032x}",
             connect=cast(Callable[..., socket.socket], functools.partial(network.connect, node)),
+            reconnect=cast(Callable[..., socket.socket], functools.partial(network.reconnect, node)),
             bind=cast(Callable[..., socket.socket], lambda _address, _port: Listener(network, node)),
             keep_port=cast(Callable[..., socket.socket], lambda _port: types.SimpleNamespace(close=lambda: None)),
         )

@@ -12,6 +12,8 @@ from .attempt import Part
 
 # The lines of the protocol beside which half of the faults happen.
 MOMENTS = ("join", "go", "go", "go", "running", "failed", "drained", "stop", "end", "bye")
+# What a node must survive where it is shorter than the limit.
+PAUSES = ("freeze", "cut", "mute", "deafen", "stall")
 KINDS = ("kill", "crash", "freeze", "cut", "mute", "deafen", "reset", "stop", "stall")
 NEVER = math.inf
 
@@ -46,7 +48,7 @@ class Scenario:
     nnodes: int = 3
     spares: int = 1
     restarts: int = 1
-    lost_after: int = 12
+    lost_after: int = 5
     abort_grace: int = 2
     disk_wait: int = 30
     tick_s: float = 0.2
@@ -87,8 +89,12 @@ def make_scenario(seed: int) -> Scenario:
             until = chance.uniform(0.0, seconds) if number == fails else seconds + chance.uniform(0.0, 0.5)
             resists_s = chance.uniform(0.0, 1.5 * abort_grace) if chance.random() < 0.4 else 0.0
             parts[number, attempt] = Part(until, int(number == fails), resists_s, chance.random() < 0.02)
-    nodes, lost_after = nnodes + spares, chance.choice([4, 12, 12])
+    nodes, lost_after = nnodes + spares, chance.choice([3, 5, 5, 12])
     faults = [_make_fault(chance, kinds, nodes, lost_after) for _count in range(chance.choice([0, 1, 2, 2, 3, 3]))]
+    tick_s, latency = chance.choice([0.2, 0.5, 1.0]), chance.choice([(0.0001, 0.001), (0.001, 0.1), (0.05, 0.5)])
+    if chance.random() < 0.2:
+        lost_after, tick_s, latency = chance.choice([5, 5, 12]), 0.2, (0.0001, 0.01)
+        faults = _make_pauses(chance, nodes, lost_after)
     return Scenario(
         parts=parts,
         starts=tuple(starts),
@@ -99,8 +105,8 @@ def make_scenario(seed: int) -> Scenario:
         restarts=restarts,
         lost_after=lost_after,
         abort_grace=abort_grace,
-        tick_s=chance.choice([0.2, 0.5, 1.0]),
-        latency=chance.choice([(0.0001, 0.001), (0.001, 0.1), (0.05, 0.5)]),
+        tick_s=tick_s,
+        latency=latency,
     )
 
 
@@ -111,6 +117,16 @@ def shrink(scenario: Scenario, fails: Callable[[Scenario], bool]) -> Scenario:
         if fails(smaller):
             return shrink(smaller, fails)
     return scenario
+
+
+def _make_pauses(chance: random.Random, nodes: int, lost_after: int) -> list[Fault]:
+    """Return pauses, one after the other, that a gang must survive: nearly all of them are short enough."""
+    faults, at = [], chance.uniform(0.0, 20.0)
+    for _count in range(chance.choice([1, 1, 2, 4])):
+        seconds = chance.uniform(0.2, 0.55) * lost_after
+        faults.append(Fault(chance.choice(PAUSES), chance.randrange(nodes), at, "", seconds))
+        at += seconds + lost_after
+    return faults
 
 
 def _make_fault(chance: random.Random, kinds: list[str], nodes: int, lost_after: int) -> Fault:

@@ -56,7 +56,7 @@ def make_gang(tmp_path: Path, argvs: list[list[str]], **changes: Any) -> list[Jo
     shared = changes.pop("shared_workdir", False)
     port = free_ports()
     names = [f"node{rank}" for rank in range(len(argvs))]
-    lost_after, restarts = changes.pop("lost_after", 12), changes.pop("max_restarts", 0)
+    lost_after, restarts = changes.pop("lost_after", 5), changes.pop("max_restarts", 0)
     return [
         make_job(
             tmp_path / ("shared" if shared else name),

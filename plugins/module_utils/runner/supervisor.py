@@ -18,7 +18,7 @@ from .attempt.attempt import Attempt
 from .attempt.prepared import lay_out
 from .disk import Answer
 from .environment import environments_of
-from .gang.base import Gang, end_order, heartbeat_s, likeness_of_end, report_of
+from .gang.base import Gang, end_order, likeness_of_end, overview_s, report_of
 from .last_state import LastState
 from .machine import Machine
 from .outcome import end_of, judgments, outcome_of, write_judgments
@@ -287,7 +287,7 @@ class Supervisor:
             measured = (sign.elapsed_s, sign.log_dropped, stalled, sign.ranks, sign.pids, gang.pace(now))
             state.beat(attempt.look, Heartbeat(0, None, *measured, gang.raised()))
         if now >= self._next_statuses:
-            self._next_statuses = now + heartbeat_s(self.job.nnodes, self.job.gang.lost_after)
+            self._next_statuses = now + overview_s(self.job.nnodes)
             state.write_nodes(gang.statuses(now))
 
     def _give_back(self, seconds: float = math.inf) -> None:

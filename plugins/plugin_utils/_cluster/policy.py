@@ -24,7 +24,7 @@ from .head_address import is_reachable
 from .ports import DEFAULT_RANGE, read_range
 
 DAY = 86400
-LEAST_LOST_AFTER_S = 6
+LEAST_LOST_AFTER_S = 3
 # Checkpoints: of any program by the directory's name, of HF, safetensors, PyTorch, Lightning and torch's DCP.
 NOT_COLLECTED = ("checkpoints", "checkpoint-*", "*.safetensors", "*.pt", "*.pth", "*.ckpt", "*.distcp")
 
@@ -95,7 +95,7 @@ class ClusterPolicy:
     traceback_grace: int = 0
     background_wait: int = 60
     join_timeout: int = 600
-    lost_after: int = 12
+    lost_after: int = 5
     disk_wait: int = 300
     checkpoint_dir: str = ""
     shared_output_dir: str = ""
@@ -121,7 +121,7 @@ class ClusterPolicy:
                 except ValueError as error:
                     findings.append(_fault(name, variables[name], wanted or str(error)))
         if 0 < values.get("lost_after", 0) < LEAST_LOST_AFTER_S:
-            least = f"0 (never), or at least {LEAST_LOST_AFTER_S}: the runners send a heartbeat every 2 s"
+            least = f"0 (never), or at least {LEAST_LOST_AFTER_S}: a busy node may be silent for a moment"
             findings.append(_fault("launch_lost_after", values["lost_after"], least))
         for name, program in (("docker", "Docker"), ("apptainer", "Apptainer")):
             if values.get(name) == []:

@@ -36,6 +36,8 @@ READ = ("launch__chosen_info", "launch__other_info", "launch__info")
 OF_HEAD_ALONE = ("shell", "follow")
 # Among so many lines a pattern is looked for; what is followed is read by another task.
 GREP_LINES = 5000
+# How long a node has to answer, in seconds.
+ANSWER_S = 12
 
 
 @frozen
@@ -61,8 +63,9 @@ class ChosenRun:
 
 
 def patience_s(play: Play) -> int:
-    """Return how long a node has to answer: as the runners wait for a silent one, and what many nodes take here."""
-    return int(launch_policy(play, ["launch_lost_after"])["launch_lost_after"] or 12) + len(play.hosts) // 4
+    """Return how long a node has to answer: no less than the runners wait for a silent one, and more for many nodes."""
+    lost_after = int(launch_policy(play, ["launch_lost_after"])["launch_lost_after"])
+    return max(ANSWER_S, lost_after) + len(play.hosts) // 4
 
 
 def read_options(play: Play, node: str, run_id: str | None) -> dict[str, Any]:

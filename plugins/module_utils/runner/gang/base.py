@@ -16,7 +16,9 @@ from ..._records.transport import TransportVerdict
 from .frames import short
 
 # The longest heartbeat interval in seconds, and how many may be missed before a node is lost; slower in large gangs.
-BEATS, LARGE_BEATS, LARGE = (2.0, 3), (5.0, 2), 256
+BEATS, LARGE_BEATS, LARGE = (1.0, 5), (2.0, 3), 256
+# How often, in seconds, the head judges and writes what it knows of all nodes; less often in large gangs.
+OVERVIEW_S, LARGE_OVERVIEW_S = 2.0, 5.0
 # A storage that does not answer for so many seconds is reported.
 STALLED_S = 5
 # How long the head waits for the members' goodbye: a connection that is closed too early may lose the last order.
@@ -122,6 +124,10 @@ def launch_identity(job: Job) -> str:
 def heartbeat_s(nnodes: int, lost_after: float) -> float:
     interval, beats = BEATS if nnodes <= LARGE else LARGE_BEATS
     return min(interval, lost_after / beats) if lost_after else interval
+
+
+def overview_s(nnodes: int) -> float:
+    return OVERVIEW_S if nnodes <= LARGE else LARGE_OVERVIEW_S
 
 
 def is_pause(seconds: float, lost_after: float) -> bool:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The lines between the runners of a run: each side proves the run's key, and no line can be forged or replayed.
 
-Handshake: head ``hello``, member ``join`` with its proof, head ``welcome`` with its own (or ``refused``). After that,
-each line is ``<HMAC-SHA256, hex> <JSON>`` under a key of this connection; the HMAC covers direction and number.
+Handshake: head ``hello``, member ``join`` with its proof, head ``welcome`` with its own (or ``refused``). With
+``probe`` for ``join`` a member asks whether the head still holds it, and the connection ends there. After a join, each
+line is ``<HMAC-SHA256, hex> <JSON>`` under a key of this connection; the HMAC covers direction and number.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ UNAUTHENTICATED_BYTES = 512
 AUTHENTICATED_BYTES = 4096
 NONCE_BYTES = 16
 FROM_HEAD, FROM_MEMBER = b"head", b"member"
+JOIN, PROBE = "join", "probe"
+# What a member proves: the run's key, the launch and its node rank.
+Credentials = tuple[bytes, str, int]
 
 
 class Forged(Exception):
@@ -114,3 +118,14 @@ class Session:
     def _mac(self, direction: bytes, number: int, body: bytes) -> bytes:
         """Return the HMAC of a line; only the last part may contain a blank, so no other parts give the same."""
         return hmac.digest(self.key, b"%s %d %s" % (direction, number, body), "sha256").hex().encode()
+
+
+def request(kind: str, credentials: Credentials, nonces: tuple[str, str], stop: str = "") -> tuple[bytes, Session]:
+    """Return a member's line of the handshake, JOIN or PROBE, and the session that it begins.
+
+    nonces: the head's and the member's; stop: the reason of a stop request that travels with a join.
+    """
+    key, run, rank = credentials
+    mac = proof(key, kind, run, rank, *nonces, stop)
+    line = plain({"type": kind, "rank": rank, "nonce": nonces[1], "stop": stop, "mac": mac})
+    return line, Session(key, run, rank, nonces, FROM_MEMBER)

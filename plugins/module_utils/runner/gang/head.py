@@ -13,10 +13,10 @@ from ..._records.hang import Hang, NodeLook
 from ..._records.job import Job
 from ..._records.run import Pace, RunWarning, StalledNode
 from ..._records.transport import TransportVerdict
-from .base import GOODBYE_S, STALLED_S, Gang, heartbeat_s, is_pause, launch_identity
+from .base import GOODBYE_S, STALLED_S, Gang, heartbeat_s, is_pause, launch_identity, overview_s
 from .coordinator import OVER, RUN, Coordinator
 from .end_cause import NAMES_SHOWN, join_names
-from .frames import AUTHENTICATED_BYTES, FROM_HEAD, Forged, Session, is_proof, parse, plain, proof
+from .frames import AUTHENTICATED_BYTES, FROM_HEAD, JOIN, PROBE, Forged, Session, is_proof, parse, plain, proof
 from .hang_watch import HangWatch
 from .link import Connection
 from .listener import raise_file_limit
@@ -31,10 +31,9 @@ BACKLOG = 4096
 # Pending connections allowed beyond two per node; the oldest is dropped for a new one.
 EXTRA_PENDING = 1024
 ACCEPTED_AT_ONCE = 256
-# Files that the runner opens beside connections: logs and pipes of the ranks.
-RUNNER_FILES = 1024
+RUNNER_FILES = 1024  # opened beside connections: logs and pipes of the ranks
 EXIT_S = 2.0  # how long the head waits, after the last goodbye, for the members' runners to exit
-SILENCE_CHECK_S = 1.0  # how often the head looks for silent nodes
+SILENCE_CHECK_S = 0.2  # how often the head looks for silent nodes
 
 
 class Head(Gang):
@@ -165,7 +164,7 @@ class Head(Gang):
 
     def pace(self, now: float) -> Pace | None:
         if now >= self._next_pace:
-            self._next_pace = now + self._beat_s
+            self._next_pace = now + overview_s(len(self.coordinator.nodes))
             self._signs.note(0, self.sign, self.stalled_s, now)
             self._pace = self._signs.pace(self.coordinator.nodes, self.coordinator.attempt, now)
         return self._pace
@@ -174,21 +173,11 @@ class Head(Gang):
         now = self._network.clock()
         if self._leaving_since is None:
             self._leaving_since = now
-            self._stop_listening()
         waits_for_exits = bool(self._leavers) and now - self._last_bye <= EXIT_S
         return not (self._members or waits_for_exits) or now - self._leaving_since > GOODBYE_S
 
     def close(self) -> None:
         self._next_port.close()
-        self._stop_listening()
-        for link in (*(link for link, _session in self._members.values()), *self._leavers.values()):
-            link.close()
-        self._members.clear()
-        self._leavers.clear()
-
-    # -- connections ---------------------------------------------------------------------------------------------
-
-    def _stop_listening(self) -> None:
         if self._listener is not None:
             self._selector.unregister(self._listener)
             self._listener.close()
@@ -196,6 +185,12 @@ class Head(Gang):
         for _since, link in self._pending.values():
             link.close()
         self._pending.clear()
+        for link in (*(link for link, _session in self._members.values()), *self._leavers.values()):
+            link.close()
+        self._members.clear()
+        self._leavers.clear()
+
+    # -- connections ---------------------------------------------------------------------------------------------
 
     def _accept(self, _events: int) -> None:
         for _index in range(ACCEPTED_AT_ONCE):
@@ -229,14 +224,19 @@ class Head(Gang):
         rank, nonce, stop = message.get("rank"), str(message.get("nonce")), str(message.get("stop") or "")
         if not isinstance(rank, int) or not 0 < rank < len(self.coordinator.nodes):
             rank = -1
-        authentic = is_proof(message.get("mac"), self._key, "join", self._run, rank, head_nonce, nonce, stop)
+        kind = PROBE if message.get("type") == PROBE else JOIN
+        authentic = is_proof(message.get("mac"), self._key, kind, self._run, rank, head_nonce, nonce, stop)
         session = Session(self._key, self._run, rank, (head_nonce, nonce), FROM_HEAD)
         welcome = plain({"type": "welcome", "mac": proof(session.key, "welcome")})
-        if authentic and stop:  # it only joins to report a stop request
+        if authentic and kind == PROBE and rank in self._members:
+            link.send(welcome)
+            self._drop(head_nonce)
+            self.coordinator.on_heartbeat(rank, self._network.clock())
+        elif authentic and kind == JOIN and stop:  # it only joins to report a stop request
             link.send(welcome)
             self._drop(head_nonce)
             self.coordinator.on_stop_request(stop, self._stop_grace)
-        elif authentic and self.coordinator.on_join(rank, self._network.clock()):
+        elif authentic and kind == JOIN and self.coordinator.on_join(rank, self._network.clock()):
             del self._pending[head_nonce]
             self._members[rank] = (link, session)
             link.lines.limit = AUTHENTICATED_BYTES

@@ -31,7 +31,7 @@ class Connection:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.lines = Lines()
         self.open = True
-        self._sock = sock
+        self.sock = sock
         self._selector = selector
         self._on_line = on_line
         self._on_end = on_end
@@ -66,12 +66,12 @@ class Connection:
         """Close the connection without calling `on_end`."""
         if self.open:
             self.open = False
-            self._selector.unregister(self._sock)
-            self._sock.close()
+            self._selector.unregister(self.sock)
+            self.sock.close()
 
     def _read(self) -> None:
         try:
-            data = self._sock.recv(READ_BYTES)
+            data = self.sock.recv(READ_BYTES)
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
@@ -96,7 +96,7 @@ class Connection:
     def _flush(self) -> None:
         try:
             while self._unsent:
-                self._unsent = self._unsent[self._sock.send(self._unsent) :]
+                self._unsent = self._unsent[self.sock.send(self._unsent) :]
         except (BlockingIOError, InterruptedError):
             pass
         except OSError as error:
@@ -108,7 +108,7 @@ class Connection:
         wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unsent else 0)
         if wanted != self._wanted:
             self._wanted = wanted
-            self._selector.modify(self._sock, wanted, self.ready)
+            self._selector.modify(self.sock, wanted, self.ready)
 
     def _end(self, why: str) -> None:
         self.close()

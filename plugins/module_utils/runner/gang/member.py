@@ -10,9 +10,10 @@ from ..._records.gang import NodeSign
 from ..._records.hang import NodeLook
 from ..._records.job import Job
 from .base import GOODBYE_S, STALLED_S, Gang, end_order, heartbeat_s, is_pause, launch_identity
-from .frames import AUTHENTICATED_BYTES, FROM_MEMBER, Forged, Session, is_proof, parse, plain, proof, short
+from .frames import AUTHENTICATED_BYTES, JOIN, Credentials, Forged, Session, is_proof, parse, request, short
 from .link import Connection
 from .network import GangNetwork
+from .probe import HeadProbes
 
 # Before the start, a member that hears nothing from its head for so long ends itself.
 HEAD_TIMEOUT_S = 60.0
@@ -34,21 +35,20 @@ class Member(Gang):
         self._network = network
         now = network.clock()
         self._job = job
-        self._key = key
+        self._credentials: Credentials = (key, launch_identity(job), job.node_rank)
         self._selector = selector
         host, port = self._endpoint = (job.rendezvous.address, job.gang.port)
         self._address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        # When the node sent what the head has answered last: the head has not given it up before that is too old.
-        self._last_heard = self._last_tick = self._joined_at = now
-        self._awake_since = now
+        self._link_heard = self._last_tick = self._joined_at = now
+        self._silence_start = now  # no silence counts from before this
         self._told_at: float | None = None  # when it was told to start, while no rank runs yet
         self._next_try = now
         self._retry_s = MIN_RETRY_S
         self._beat_s = heartbeat_s(job.nnodes, job.gang.lost_after)
         self._next_beat = now
         self._link: Connection | None = None
+        self._probes = HeadProbes(selector, network, self._credentials, job.gang.lost_after)
         self._session: Session | None = None
-        self._nonces = ("", "")
         self._authenticated = False
         self._started = False
         self._over = False
@@ -70,22 +70,31 @@ class Member(Gang):
             # No pause: attempts that are slow, as where a name server does not answer, would put the end off forever.
             self._last_tick += self._connect(now)
         if is_pause(pause, self._job.gang.lost_after):
-            self._awake_since = now  # this node was silent, not the head
+            # This node was silent, not the head; but a spare may take its rank soon (RestartPolicy.earliest_restart).
+            self._silence_start = now + self._beat_s - self._job.gang.lost_after if self._started else now
         # After a pause there is time to hear the head again, but not to start: the node may have been given up.
         is_starting = self._told_at is not None and self.may_start
-        silence = now - (self._last_heard if is_starting else max(self._last_heard, self._awake_since))
+        silence = now - (self._last_heard if is_starting else max(self._last_heard, self._silence_start))
         if not self._authenticated:
             if self._stop_request is not None and now >= self._stop_request_until:
                 self.end_unanswered(self._stop_request["why"])
             elif silence > HEAD_TIMEOUT_S:
                 self._lose(f"could not reach the head at {self._address} for {HEAD_TIMEOUT_S:.0f} s: {self._why}")
             return
+        if self._job.gang.lost_after and self._link is not None:
+            link_silence = now - max(self._link_heard, self._silence_start)
+            self._probes.tick(self._link.sock, now, now - self._last_heard, link_silence)
         timeout = self._job.gang.lost_after if self._started else HEAD_TIMEOUT_S
         if timeout and silence > timeout:
             self._lose(f"no sign of life from the head's runner for {timeout:.0f} s")
         elif now >= self._next_beat or self._has_news():
             self._next_beat = now + self._beat_s
             self._send_sign()
+
+    @property
+    def _last_heard(self) -> float:
+        """When the node sent what the head has answered last: the head has not given it up before that is too old."""
+        return max(self._link_heard, self._probes.heard)
 
     def _has_news(self) -> bool:
         """Return whether the head should know at once what this node knows of the fabric."""
@@ -99,7 +108,7 @@ class Member(Gang):
 
     @property
     def may_start(self) -> bool:
-        return self._told_at is None or self._last_heard >= self._told_at
+        return self._told_at is None or self._link_heard >= self._told_at
 
     def report_running(self) -> None:
         self._told_at = None
@@ -152,6 +161,7 @@ class Member(Gang):
         return True
 
     def close(self) -> None:
+        self._probes.close()
         if self._link is not None:
             self._link.close()
             self._link = None
@@ -180,7 +190,7 @@ class Member(Gang):
             self._welcome(parse(line), self._session)
         else:
             message = self._session.open(line)
-            self._last_heard = max(self._last_heard, float(message.get("heard") or 0.0))
+            self._link_heard = max(self._link_heard, float(message.get("heard") or 0.0))
             if message.get("type") == "end":
                 self._end(message)
             elif message.get("type") in ("go", "stop", "look", "hang") and not self._over:
@@ -188,19 +198,16 @@ class Member(Gang):
                 if message["type"] == "go":
                     self._started, self._drained_report = True, None
                     if self._job.gang.lost_after:  # a head that has given up this node does not answer
-                        self._told_at = self._awake_since = self._network.clock()
+                        self._told_at = self._silence_start = self._network.clock()
                         self._send_sign()
 
     def _join(self, hello: dict[str, Any]) -> None:
-        rank, run = self._job.node_rank, launch_identity(self._job)
-        self._nonces = (str(hello.get("nonce")), self._network.nonce())
+        nonces = str(hello.get("nonce")), self._network.nonce()
         # A stop request travels with the join, so that the head does not start the run first.
         stop = short(str(self._stop_request["why"]), MAX_STOP_BYTES) if self._stop_request is not None else ""
-        mac = proof(self._key, "join", run, rank, *self._nonces, stop)
-        self._session = Session(self._key, run, rank, self._nonces, FROM_MEMBER)
+        join, self._session = request(JOIN, self._credentials, nonces, stop)
         if self._link is not None:
-            join = {"type": "join", "rank": rank, "nonce": self._nonces[1], "stop": stop, "mac": mac}
-            self._link.send(plain(join))
+            self._link.send(join)
             self._joined_at = self._network.clock()
 
     def _welcome(self, message: dict[str, Any], session: Session) -> None:
@@ -212,7 +219,7 @@ class Member(Gang):
         if not is_proof(message.get("mac"), session.key, "welcome"):
             raise Forged("it is not the head of this run")
         self._authenticated = True
-        self._last_heard = self._joined_at
+        self._link_heard = self._joined_at
         if self._link is not None:
             self._link.lines.limit = AUTHENTICATED_BYTES
         self._send_stop_request()
@@ -242,9 +249,7 @@ class Member(Gang):
         if self._loss or self._over:
             return
         self._loss = why
-        if self._link is not None:
-            self._link.close()
-            self._link = None
+        self.close()
         if not self._started or self._drained_report is not None:
             self._end_alone()
         elif self._job.gang.lost_after:

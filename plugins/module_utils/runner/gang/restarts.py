@@ -49,7 +49,7 @@ class RestartPolicy:
     def earliest_restart(self) -> float:
         """Return when nodes that were cut off have noticed it and stopped their ranks, so that no two write at once.
 
-        Such a node counts from what it sent, so it notices as early as the head; a heartbeat more is for busy nodes.
+        Such a node counts from what it sent, so it notices as early as the head, or a heartbeat later after a pause.
         """
         nodes = self._ranks.ranked_nodes()
         times = [node.last_heard for node in nodes if node.state == LOST]

@@ -70,7 +70,7 @@ REFUSED: list[tuple[str, Any]] = [
     ("launch_stop_grace", "soon"),
     ("launch_abort_grace", 0),
     ("launch_join_timeout", True),
-    ("launch_lost_after", 5),
+    ("launch_lost_after", 2),
     ("launch_lost_after", -1),
     ("launch_log_limit_mib", None),
     ("launch_collect_limit_mib", -1),

@@ -81,12 +81,12 @@ def test_a_spare_takes_the_rank_of_a_lost_node_and_the_others_keep_theirs() -> N
     for number in (0, 2):
         coordinator.on_drained(number, report("stopped", step=5), 1.0)
     # lost_after, one sign of life, abort_grace, and a second of slack
-    coordinator.reset_silence(24.9)
-    coordinator.tick(24.9)
+    coordinator.reset_silence(23.9)
+    coordinator.tick(23.9)
     assert coordinator.take_orders() == [], "it may not know yet that it is lost, or be ending its ranks"
-    coordinator.tick(25.0)
+    coordinator.tick(24.0)
     assert coordinator.take_orders() == [(0, go(1, 0)), (2, go(1, 2)), (3, go(1, 1))]
-    assert not coordinator.on_join(1, 25.0), "a replaced node stays out"
+    assert not coordinator.on_join(1, 24.0), "a replaced node stays out"
     assert coordinator.summary()["replaced"] == {"n1": "n3"}
     [ended] = coordinator.summary()["ended_attempts"]
     assert (ended["attempt"], ended["verdict"], ended["node"]) == (0, "lost", "n1")

@@ -69,7 +69,7 @@ def test_without_a_fault_all_start_and_succeed() -> None:
     [
         pytest.param([Fault("freeze", 1, 0.0, "go", 40.0)], id="frozen"),
         pytest.param([Fault("suspend", 1, 0.0, "go", 40.0)], id="frozen, with its clock"),
-        pytest.param([Fault("cut", 1, 0.0, "go", 40.0)], id="cut off"),
+        pytest.param([Fault("cut", 1, 0.0, "go", 20.0)], id="cut off"),
         pytest.param(
             [Fault("freeze", 1, 0.0, "go", 40.0), Fault("cut", 1, 1.0, "go", 80.0)], id="frozen, then cut off"
         ),
@@ -89,13 +89,13 @@ def test_a_node_whose_clock_stood_still_does_not_start_where_the_end_of_its_conn
 
 
 def test_a_node_that_the_head_still_hears_starts_when_its_order_has_come() -> None:
-    history = run(Fault("deafen", 1, 0.0, "go", 40.0))
+    history = run(Fault("deafen", 1, 0.0, "go", 20.0))
     assert held(history) == [(0, 0, 0), (1, 1, 0), (2, 2, 0)]
     assert ends(history) == ["succeeded"] * 4
 
 
 def test_a_node_that_pauses_for_less_than_the_limit_starts() -> None:
-    history = run(Fault("freeze", 1, 0.0, "go", 9.0))
+    history = run(Fault("freeze", 1, 0.0, "go", 3.0))
     assert held(history) == [(0, 0, 0), (1, 1, 0), (2, 2, 0)]
 
 
@@ -103,18 +103,31 @@ def test_a_head_that_pauses_as_the_last_node_joins_starts_all() -> None:
     """What it says first then is older than the limit for the nodes that have waited."""
     faults = Fault("freeze", 2, 0.07, "", 3.95), Fault("freeze", 0, 4.09, "", 11.5)
     for seed in range(8):
-        history = run(*faults, starts=(0.0, 0.5, 0.0, 0.5), latency=(0.05, 0.05), seed=seed)
+        history = run(*faults, starts=(0.0, 0.5, 0.0, 0.5), lost_after=12, latency=(0.05, 0.05), seed=seed)
         assert held(history) == [(0, 0, 0), (1, 1, 0), (2, 2, 0)]
         assert ends(history) == ["succeeded"] * 4
 
 
 def test_ranks_that_run_outlast_a_pause_of_their_node() -> None:
-    history = run(Fault("freeze", 1, 5.0, "go", 9.0))
+    history = run(Fault("freeze", 1, 5.0, "go", 3.0))
     assert ends(history) == ["succeeded"] * 4
 
 
-def test_a_spare_starts_when_the_ranks_of_a_node_that_is_cut_off_have_been_killed() -> None:
-    history = run(Fault("cut", 1, 5.0, "go", NEVER), parts={(1, 0): Part(60.0, resists_s=60.0)})
+def test_a_node_that_was_cut_off_for_less_than_the_limit_is_kept_while_tcp_is_still_silent() -> None:
+    for seed in range(8):
+        history = run(Fault("cut", 1, 5.0, "go", 3.2), seed=seed)
+        assert ends(history) == ["succeeded"] * 4
+        assert history.losses == {}
+
+
+def test_a_node_that_hears_the_end_late_for_such_a_cut_knows_it() -> None:
+    for seed in range(8):
+        assert ends(run(Fault("mute", 0, 0.0, "end", 3.2), seed=seed)) == ["succeeded"] * 4
+
+
+@pytest.mark.parametrize("pauses", [[], [Fault("freeze", 1, 5.0, "go", 2.6)], [Fault("freeze", 1, 5.0, "go", 3.5)]])
+def test_a_spare_starts_when_the_ranks_of_a_node_that_is_cut_off_have_been_killed(pauses: list[Fault]) -> None:
+    history = run(*pauses, Fault("cut", 1, 5.1, "go", NEVER), parts={(1, 0): Part(60.0, resists_s=60.0)})
     assert held(history)[-1] == (3, 1, 1)
 
 

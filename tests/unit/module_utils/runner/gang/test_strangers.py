@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils.runner.gang import head
-from ansible_collections.muster.train.plugins.module_utils.runner.gang.frames import proof
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.base import launch_identity
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.frames import PROBE, proof, request
 from ansible_collections.muster.train.tests.support.gang import KEY, Running, make_gang
 from ansible_collections.muster.train.tests.support.jobs import wait_for
 
@@ -108,6 +109,23 @@ def test_a_join_is_valid_for_one_connection_only(waiting: Running) -> None:
         second.sendall(json.dumps({"type": "join", "rank": 1, "nonce": "aa", "mac": mac}).encode() + b"\n")
         assert answer(second) == b'{"type": "refused"}\n'
     check_the_run_goes_on(waiting)
+
+
+def probe(running: Running) -> bytes:
+    """Return what the head answers to a probe of node1."""
+    identity = KEY.encode(), launch_identity(running.jobs[1]), 1
+    with connect(running) as asking:
+        line, _session = request(PROBE, identity, (hello(asking)["nonce"], "aa"))
+        asking.sendall(line)
+        return answer(asking)
+
+
+def test_a_probe_tells_whether_the_node_is_a_member(waiting: Running) -> None:
+    assert probe(waiting) == b'{"type": "refused"}\n'
+    waiting.start(1)
+    waiting.wait_phase("running")
+    assert json.loads(probe(waiting))["type"] == "welcome"
+    assert waiting.runners[1].poll() is None
 
 
 def test_a_silent_connection_is_closed(waiting: Running) -> None:
